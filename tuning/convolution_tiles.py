@@ -54,10 +54,10 @@ def schedule_convolution(
     """Carry out a plan. Raises the Refusal of a step that is not legal."""
     tiles = _Tiles(s, plan, kernel, found, target)
     tiles.cut()
-    tiles.skip_padding()
-    tiles.pad_image()
     tiles.pack()
     tiles.fetch_weights_ahead()
+    tiles.skip_padding()
+    tiles.pad_image()
     tiles.peel()
     tiles.keep_in_registers()
     tiles.vectorize()

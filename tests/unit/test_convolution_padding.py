@@ -1,5 +1,6 @@
 """Terms of a convolution whose pixel is outside of the image: which plans leave them out, and when they may."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,8 +9,11 @@ import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_padding import Padding
+from stepwell.driver.options import Options
+from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import kernels
+from stepwell.tuning.families import Contractions
+from stepwell.tuning.rules import kernels, schedule_with
 
 Pads = tuple[tuple[int, int], tuple[int, int]]
 
@@ -98,6 +102,23 @@ def test_the_result_is_that_of_an_image_with_zeros(size, target, stride, dilatio
     np.testing.assert_allclose(
         low.compile(threads=1)(x), plain.compile(threads=1)(padded), rtol=1e-4, atol=1e-4
     )
+
+
+@pytest.mark.parametrize("outputs", [7, 100])
+def test_tiles_ask_for_weights_and_leave_terms_out(outputs: int):
+    """Hints stand in loops over the window that are shorter at the border."""
+    x, w, target = image(32, 7, 9), weights(outputs, 32, 3, 3), Target.of("host")
+    low = convolved(x, w, padding=1)
+    module = low.unscheduled()
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    plan = replace(first.plan, packs=True, prefetch_block=outputs > 7, prefetch_weights=True)
+    assert plan.skips
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    assert "loop.prefetch" in f"{module}"
+    options = Options(target=target, schedule=False)
+    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from stepwell.analysis.levels import Level
-from stepwell.dialects.schedule.steps import SkipPadding, Split
+from stepwell.dialects.schedule.steps import SkipPadding, Split, Stage
 from stepwell.driver.pipelines import lower_to
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.runtime.jit import compile_module
 from stepwell.transforms.step_support.nest import Nests
 from stepwell.transforms.step_support.planning import apply
+from stepwell.transforms.step_support.refusal import Refusal
 
 from .loop_nests import applied, check_extents, reason
 
@@ -68,7 +69,7 @@ def row(
     more: str = "",
 ) -> str:
     return f"""
-        func.func @f(%A: memref<9xf32>, %w: memref<3xf32> {weights}, %B: memref<9xf32>) {{
+        func.func @f(%A: memref<9xf32>, %w: memref<3xf32> {weights}, %B: memref<9xf32>) attributes {{stepwell.noalias}} {{
           loop.for parallel "i" %i = 0 to 9 {{
             loop.for serial "k" %k = {bounds} {{
               %a = loop.if (%i + %k - 1 >= 0, -%i - %k + 9 >= 0) -> (f32) {{
@@ -88,6 +89,15 @@ def row(
           }}
           func.return
         }}"""
+
+
+def test_copies_of_finite_numbers() -> None:
+    """Of a copy it is asked what is stored in it."""
+    for at, pad in (("", 0), ("i", 4)):
+        text = applied(row(), Stage("f/w", at, into="w1", pad=pad), SkipPadding("f/k"))
+        assert "w1" in text and '"k" %k = max(0, -%i + 1) to min(3, -%i + 10)' in text
+    with pytest.raises(Refusal, match="is not known to leave a result as it is"):
+        applied(row(weights=""), Stage("f/w", "i"), SkipPadding("f/k"))
 
 
 NOT_KNOWN = "is not known to leave a result as it is where a read is outside of its buffer"

@@ -17,6 +17,7 @@ from ...analysis.reductions import ReductionUpdate
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.combiner import Combiner
+from ...dialects.finite import is_constant_finite
 from ...dialects.schedule.steps import SkipPadding
 from ...frozen import frozen
 from ..step_support.handles import loop_handle
@@ -61,8 +62,8 @@ def plan_skip_padding(step: SkipPadding, nests: Nests) -> SkipPaddingPlan:
     """
     Legal when all that the loop does is to update one buffer by a reduction that may be reordered, and what it joins is the
     reduction's identity wherever a read is outside of its buffer: that number itself, or of sums a product of zero with
-    integers, or with floats that are known to be finite (those of constants that are marked `stepwell.finite`). Results
-    are the same but for the signs of zeros.
+    integers, or with floats that are known to be finite (those of arguments that are marked `stepwell.finite`, and of copies
+    of these). Results are the same but for the signs of zeros.
     """
     nest, name = nests.resolve(step.loop)
     for_op = nest.loop(name)
@@ -170,11 +171,31 @@ def _is_annihilated(product: arith.MulfOp | arith.MuliOp, value: SSAValue) -> bo
     return free <= set(product.fastmath.data) or _is_finite(value)
 
 
-def _is_finite(value: SSAValue) -> bool:
+def _is_finite(value: SSAValue, *, is_copied: bool = False) -> bool:
+    """Whether a value is finite: of what is loaded from a copy it is asked once where that is from."""
     owner = value.owner
     if isinstance(owner, _EXTENSIONS):
-        return _is_finite(owner.operands[0])
-    return isinstance(owner, loop.LoadOp) and is_finite_argument(owner.buffer)
+        return _is_finite(owner.operands[0], is_copied=is_copied)
+    if isinstance(owner, arith.ConstantOp):
+        return is_constant_finite(owner.value) is True
+    if isinstance(owner, loop.IfOp) and len(owner.outputs) == 1:
+        ends = [region.block.last_op for region in owner.regions]
+        return all(end and _is_finite(end.operands[0], is_copied=is_copied) for end in ends)
+    if not isinstance(owner, loop.LoadOp):
+        return False
+    return is_finite_argument(owner.buffer) or (not is_copied and _is_finite_copy(owner.buffer))
+
+
+def _is_finite_copy(buffer: SSAValue) -> bool:
+    """Whether all that is stored in a scratch buffer is finite."""
+    users = [use.operation for use in buffer.uses]
+    stores = [op for op in users if isinstance(op, loop.StoreOp)]
+    known = loop.LoadOp | loop.StoreOp | loop.PrefetchOp
+    return (
+        isinstance(buffer.owner, loop.AllocOp)
+        and all(isinstance(op, known) for op in users)
+        and all(_is_finite(op.value, is_copied=True) for op in stores)
+    )
 
 
 def _needed(
