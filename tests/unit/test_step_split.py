@@ -1,7 +1,7 @@
 """Splitting a loop: every tail, at many extents, of nests of many kinds."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import Split
 
@@ -71,6 +71,64 @@ def test_padding_is_not_taken_for_granted_behind_a_condition() -> None:
     }
     """
     assert "would overwrite elements of '%A'" in reason(hidden, Split("f/i", 4, tail="pad"))
+
+
+@given(data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_an_overrun_is_taken_where_it_is_harmless(data: st.DataObject) -> None:
+    """
+    Loops run over their end exactly where all elements exist, none that is read is written by an extra iteration, and no two
+    iterations of loops that are said to run in any order touch one element.
+    """
+    extents = {name: data.draw(st.integers(1, 5), name) for name in "ij"}
+    kinds = {name: data.draw(st.sampled_from(["parallel", "serial"]), name) for name in "ij"}
+    strides = {name: data.draw(st.integers(-2, 6), name) for name in "ij"}
+    start, size = data.draw(st.integers(0, 8), "start"), data.draw(st.integers(4, 40), "size")
+    reads, first = data.draw(st.integers(1, 4), "reads"), data.draw(st.integers(0, 20), "first")
+    split, factor = data.draw(st.sampled_from("ij")), data.draw(st.integers(2, 4))
+
+    def touched(extents: dict[str, int]) -> dict[tuple[int, int], int]:
+        return {
+            (i, j): strides["i"] * i + strides["j"] * j + start
+            for i in range(extents["i"])
+            for j in range(extents["j"])
+        }
+
+    def in_any_order(elements: dict[tuple[int, int], int]) -> bool:
+        pairs = [(a, b) for a in elements for b in elements if a < b and elements[a] == elements[b]]
+        apart = [0 if a[0] != b[0] else 1 for a, b in pairs]
+        return not any(kinds["ij"[depth]] == "parallel" for depth in apart)
+
+    before = touched(extents)
+    assume(all(0 <= e < size for e in before.values()) and in_any_order(before))
+    assume(first + reads <= size)
+    after = touched(extents | {split: -(-extents[split] // factor) * factor})
+    extra = {element for at, element in after.items() if at not in before}
+    is_harmless = (
+        all(0 <= e < size for e in extra)
+        and not extra & set(range(first, first + reads))
+        and in_any_order(after)
+    )
+    program = f"""
+    func.func @f(%A: memref<{reads}xi32>, %v: i32) {{
+      %T = loop.alloc stack : memref<{size}xi32>
+      loop.for {kinds["i"]} "i" %i = 0 to {extents["i"]} {{
+        loop.for {kinds["j"]} "j" %j = 0 to {extents["j"]} {{
+          loop.store %v, %T[%i * {strides["i"]} + %j * {strides["j"]} + {start}] : memref<{size}xi32>
+        }}
+      }}
+      loop.for serial "k" %k = 0 to {reads} {{
+        %t = loop.load %T[%k + {first}] : memref<{size}xi32>
+        loop.store %t, %A[%k] : memref<{reads}xi32>
+      }}
+      func.return
+    }}
+    """
+    step = Split(f"f/{split}", factor, tail="pad")
+    if is_harmless:
+        applied(program, step)
+    else:
+        assert "the iterations beyond the end" in reason(program, step)
 
 
 def test_the_size_of_a_dynamic_buffer_is_not_guessed() -> None:

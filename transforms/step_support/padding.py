@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
+from ...analysis.affine_isl import in_same_iterations
 from ...analysis.alias import is_allocation
-from ...analysis.counters import counters, extent, linear
+from ...analysis.counters import Linear, counters, extent, linear
+from ...analysis.domains import Around
+from ...analysis.frames import Frame
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.affine_bounds import Range
+from ...dialects.loop import LoopKind
 from ...dialects.schedule import Step
 from ...dialects.shaped import memref_type
 from .nest import Nest
@@ -25,7 +29,8 @@ def check_overrun(step: Step, nest: Nest, factors: Mapping[loop.ForOp, int]) -> 
     Raise the refusal of `step` unless rounding loops up to multiples of their factors is harmless.
 
     Every element the extra iterations touch must exist, and what they write must be read by nobody
-    else. Only scratch buffers with padding have such elements.
+    else, nor touched by two iterations of a loop that is said to run in any order. Only scratch buffers with padding have such
+    elements.
     """
     _check(step, nest, factors, lambda access: False)
 
@@ -68,6 +73,8 @@ def _check(
             continue
         if not access.exact:
             raise refuse(step, "an access inside is not affine, so the overrun is unknown")
+        if access.is_write:
+            _check_order(step, nest, access, factors)
         if _is_seen_harmless(nest, access, factors):
             continue
         extra = _overrun(nest, access, factors)
@@ -86,14 +93,95 @@ def _check(
             )
 
 
+def _check_order(step: Step, nest: Nest, write: Access, factors: Mapping[loop.ForOp, int]) -> None:
+    """
+    Raise the refusal where two iterations of a loop that is said to run in any order, one of them an extra one, would touch one
+    element that is written.
+    """
+    innermost = max(n for n, for_op in enumerate(write.loops) if for_op in factors)
+    for depth, for_op in enumerate(write.loops[: innermost + 1]):
+        if depth < write.private or for_op.kind.data is not LoopKind.PARALLEL:
+            continue
+        for other in nest.dependences.scop.accesses:
+            if other.buffer is not write.buffer or for_op not in other.loops:
+                continue
+            if not other.exact or (
+                not _are_seen_apart(nest, write, other, depth, factors)
+                and _do_meet(nest, write, other, depth, factors)
+            ):
+                name = loop.buffer_name(write.buffer) or "a buffer"
+                raise refuse(
+                    step,
+                    f"the iterations beyond the end would touch elements of '%{name}' that other iterations of the loop "
+                    f"'{for_op.loop_name.data}' touch, which is said to run in any order",
+                    remedy="use tail='guard' or 'peel'",
+                )
+
+
+def _are_seen_apart(
+    nest: Nest, one: Access, other: Access, depth: int, factors: Mapping[loop.ForOp, int]
+) -> bool:
+    """
+    Whether, along one axis, the loops inside of the one at `depth` move two accesses by less than it does in an iteration: then
+    two of its iterations touch different elements.
+    """
+    frames = [_rounded(nest, access, factors).around for access in (one, other)]
+    position = frames[0].parameters + depth
+    for expressions in zip(one.place.subscripts, other.place.subscripts, strict=True):
+        forms = [
+            None if e is None else linear(e, around)
+            for e, around in zip(expressions, frames, strict=True)
+        ]
+        first, second = forms
+        if first is None or second is None or not first[0][position]:
+            continue
+        if first[0][: position + 1] != second[0][: position + 1]:
+            continue
+        inside = [
+            _inside(form, around, position)
+            for form, around in zip((first, second), frames, strict=True)
+        ]
+        (low, high), (other_low, other_high) = inside
+        if low is None or high is None or other_low is None or other_high is None:
+            continue
+        if max(high - other_low, other_high - low) < abs(first[0][position]):
+            return True
+    return False
+
+
+def _inside(form: Linear, around: Around, position: int) -> Range:
+    """The range of what a subscript is in one iteration of the loop at a position, less what all loops inside have in common."""
+    left = (0,) * (position + 1) + form[0][position + 1 :]
+    return extent((left, form[1]), counters(around).ranges)
+
+
+def _do_meet(
+    nest: Nest, one: Access, other: Access, depth: int, factors: Mapping[loop.ForOp, int]
+) -> bool:
+    """Whether two iterations of the loop at `depth`, in the same of those around it, touch one element."""
+    first, second = (
+        access.subscripts.intersect_domain(
+            _rounded(nest, access, factors).domain.set_tuple_name(access.name)
+        )
+        for access in (one, other)
+    )
+    pairs = in_same_iterations(first.apply_range(second.reverse()), depth)
+    return not pairs.is_subset(in_same_iterations(pairs, depth + 1))
+
+
+def _rounded(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> Frame:
+    """What surrounds an access, with the loops rounded up."""
+    assert access.op.parent is not None
+    return nest.frames.of(access.op.parent, factors)
+
+
 def _is_seen_harmless(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> bool:
     """
     Whether the ranges of subscripts show that the extra iterations touch elements that exist, and write none that is read:
     with the loops rounded up no subscript leaves its axis, and what is written beyond the least end of each loop is, along some
     axis, where no load is. What they do not show is for exact sets to say.
     """
-    assert access.op.parent is not None
-    rounded = nest.frames.of(access.op.parent, factors)
+    rounded = _rounded(nest, access, factors)
     forms = [None if e is None else linear(e, rounded.around) for e in access.place.subscripts]
     ranges = counters(rounded.around).ranges
     shape = memref_type(access.buffer).get_shape()
@@ -143,10 +231,7 @@ def _is_elsewhere(read: Access, written: Sequence[Range]) -> bool:
 
 def _overrun(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> isl.Set:
     """The elements touched by the iterations that rounding up adds."""
-    block = access.op.parent
-    assert block is not None
-    rounded = nest.frames.of(block, factors).domain
-    rounded = rounded.set_tuple_name(access.name)
+    rounded = _rounded(nest, access, factors).domain.set_tuple_name(access.name)
     return rounded.subtract(access.domain).apply(access.subscripts)
 
 

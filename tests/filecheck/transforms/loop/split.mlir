@@ -8,6 +8,7 @@
 // RUN: stepwell-opt %s -p 'loop-split{loop=padded/i factor=4 tail=pad}' | filecheck %s --check-prefix PAD
 // RUN: not stepwell-opt %s -p 'loop-split{loop=padded/k factor=4 tail=pad}' 2>&1 | filecheck %s --check-prefix USED
 // RUN: not stepwell-opt %s -p 'loop-split{loop=padded/k factor=4 outer=i}' 2>&1 | filecheck %s --check-prefix TAKEN
+// RUN: not stepwell-opt %s -p 'loop-split{loop=once/i factor=4 tail=pad}' 2>&1 | filecheck %s --check-prefix ORDER
 // RUN: stepwell-opt %s -p 'loop-split{loop=left_out/i factor=4 tail=pad}' | filecheck %s --check-prefix LEFT-OUT
 // RUN: stepwell-opt %s -p 'loop-split{loop=rounded/i factor=4 tail=perfect}' | filecheck %s --check-prefix ROUNDED
 
@@ -123,6 +124,16 @@ func.func private @rounded(%A: memref<16xf32>, %v: f32) {
     loop.for parallel "i" %i = %o to min(%o + 8, 16) {
       loop.store %v, %A[%i] : memref<16xf32>
     }
+  }
+  func.return
+}
+
+// The loop runs once, so that its iterations may run in any order: those beyond the end would store to the same element.
+// ORDER: error: {{.*}}split("once/i", factor=4, tail="pad") is refused: the iterations beyond the end would touch elements of '%T' that other iterations of the loop 'i' touch, which is said to run in any order; use tail='guard' or 'peel'
+func.func private @once(%v: f32) {
+  %T = loop.alloc stack : memref<4xf32>
+  loop.for parallel "i" %i = 0 to 1 {
+    loop.store %v, %T[3] : memref<4xf32>
   }
   func.return
 }
