@@ -113,6 +113,11 @@ def linear(expr: AffineExpr, around: Around) -> Linear | None:
     return _over(counters(around), expr)
 
 
+def range_of(expr: AffineExpr, around: Around) -> Range:
+    """The least and the greatest value of any expression over the parameters and the loops' variables, never too narrow."""
+    return _range(counters(around), expr)
+
+
 def _over(known: Counters, expr: AffineExpr) -> Linear | None:
     form = linear_form(expr, len(known.ranges))
     return None if form is None else combined(form, known.variables)

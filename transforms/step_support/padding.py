@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import in_same_iterations
 from ...analysis.alias import is_allocation
-from ...analysis.counters import Linear, counters, extent, linear
-from ...analysis.domains import Around
+from ...analysis.counters import Linear, counters, extent, linear, range_of
+from ...analysis.domains import Around, LoopPart
+from ...analysis.extremes import is_never_negative
 from ...analysis.frames import Frame
 from ...analysis.scop import Access
+from ...analysis.subscript_tests import loops_of
 from ...dialects import loop
-from ...dialects.affine_bounds import Range
+from ...dialects.affine_bounds import Range, linear_form
 from ...dialects.loop import LoopKind
 from ...dialects.schedule import Step
 from ...dialects.shaped import memref_type
@@ -182,32 +185,98 @@ def _is_seen_harmless(nest: Nest, access: Access, factors: Mapping[loop.ForOp, i
     axis, where no load is. What they do not show is for exact sets to say.
     """
     rounded = _rounded(nest, access, factors)
-    forms = [None if e is None else linear(e, rounded.around) for e in access.place.subscripts]
-    ranges = counters(rounded.around).ranges
+    if not access.is_write and _is_fixed(
+        access, [rounded.loops.index(f) for f in factors if f in rounded.loops]
+    ):
+        return True
     shape = memref_type(access.buffer).get_shape()
-    if None in forms or not all(
-        _is_within(extent(form, ranges), size)
-        for form, size in zip(forms, shape, strict=True)
-        if form is not None
+    if not all(
+        expr is not None and _is_within(range_of(expr, rounded.around), size)
+        for expr, size in zip(access.place.subscripts, shape, strict=True)
     ):
         return False
     if not access.is_write:
         return True
-    if not is_allocation(access.buffer):
+    forms = [None if e is None else linear(e, rounded.around) for e in access.place.subscripts]
+    if None in forms or not is_allocation(access.buffer):
         return False
     reads = [
         a for a in nest.dependences.scop.accesses if a.buffer is access.buffer and not a.is_write
     ]
+    ranges = counters(rounded.around).ranges
     for number, for_op in enumerate(rounded.loops):
         if for_op not in factors:
+            continue
+        left = [read for read in reads if not _ends_before(read, access, number)]
+        if not left:
             continue
         position = rounded.around.parameters + number
         beyond = list(ranges)
         beyond[position] = TripCount(nest, for_op).range()[0], ranges[position][1]
         written = [extent(form, beyond) for form in forms if form is not None]
-        if not all(_is_elsewhere(read, written) for read in reads):
+        if not all(_is_elsewhere(read, written) for read in left):
             return False
     return True
+
+
+def _is_fixed(read: Access, loops: Sequence[int]) -> bool:
+    """Whether an element is the same in all iterations of some of the loops around, which nothing inside of them depends on."""
+    around = read.around
+    moving = {around.parameters + number for number in loops}
+    exprs = [*read.place.subscripts]
+    for part in around.parts:
+        if isinstance(part, LoopPart):
+            exprs += (*part.lower, *part.upper)
+        elif part.constraints is None:
+            return False
+        else:
+            exprs += [constraint.lhs for constraint in part.constraints]
+    return all(expr is not None and not moving & expr.used_dims() for expr in exprs)
+
+
+def _ends_before(read: Access, write: Access, number: int) -> bool:
+    """
+    Whether a load is of elements before the end of a loop around a store, and the store beyond it is of none of these: in each
+    iteration of the loops that have a buffer of their own, `T[r]` for `r` in `0..min(6, n)` and `0..min(6, n, m)`.
+    """
+    private, parameters = write.private, write.around.parameters
+    if read.private != private or number < private:
+        return False
+    outer = parameters + private
+    for stored, loaded in zip(write.place.subscripts, read.place.subscripts, strict=True):
+        own, other = _moving_alone(stored, outer), _moving_alone(loaded, outer)
+        if own is None or other is None or own[0] != parameters + number or own[1:] != other[1:]:
+            continue
+        loop_, bounds = loops_of(write.around)[number], loops_of(read.around)[other[0] - parameters]
+        ends, limits = loop_.upper, bounds.upper
+        if bounds.multiple != 1 or any(
+            max(e.used_dims(), default=-1) >= outer for e in (*ends, *limits)
+        ):
+            continue
+        where = write.around
+        while where.depth > private:
+            assert where.outer is not None
+            where = where.outer
+        if all(any(is_never_negative(where, end - limit) for limit in limits) for end in ends):
+            return True
+    return False
+
+
+def _moving_alone(expr: AffineExpr | None, outer: int) -> tuple[int, list[int], int] | None:
+    """
+    The only dimension behind the `outer` first ones that a subscript moves with, by one at a time, and the coefficients of those and
+    the number beside it.
+    """
+    if expr is None:
+        return None
+    count = max(expr.used_dims(), default=-1) + 1
+    form = linear_form(expr, max(count, outer))
+    if form is None:
+        return None
+    moving = [n for n, factor in enumerate(form[0]) if n >= outer and factor]
+    if len(moving) != 1 or form[0][moving[0]] != 1:
+        return None
+    return moving[0], form[0][:outer], form[1]
 
 
 def _is_within(range_: Range, size: int) -> bool:
