@@ -8,8 +8,9 @@ decide the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import gcd
 
 import islpy as isl
 from xdsl.ir.affine import (
@@ -19,11 +20,11 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ..dialects.affine_bounds import Range
+from ..dialects.affine_bounds import Range, linear_form
 from ..dialects.affine_substitution import value_at
 from .affine_isl import value_range
-from .counters import Linear, counters, extent, linear, minus
-from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count
+from .counters import Linear, counters, extent, linear, minus, range_of
+from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count, quotient
 
 Point = tuple[int, ...]
 """The values of the loops' variables, outermost first."""
@@ -101,13 +102,28 @@ def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
         return None
     if isinstance(expr, AffineConstantExpr):
         return expr.value, expr.value
-    form = linear(expr, around)
-    if form is not None:
-        outer = extent(form, counters(around).ranges)
-        values = [value_at(expr, point) for point in corners(around, [form])]
-        if values and outer == (min(values), max(values)):
-            return outer
+    outer = range_of(expr, around)
+    values = [value_at(expr, point) for point in corners(around, [linear(expr, around)])]
+    if values and outer == (min(values), max(values)):
+        return outer
     return value_range(around.values([expr])[0], around.domain)
+
+
+@lru_cache(REMEMBERED)
+def only_value(around: Around, expr: AffineExpr) -> int | None:
+    """The value of an expression that has one only; None for others, and where nothing ever runs."""
+    if isinstance(expr, AffineConstantExpr):
+        return None if never_runs(around) else expr.value
+    if len({value_at(expr, point) for point in corners(around, [linear(expr, around)])}) > 1:
+        return None  # as most: seen at once
+    found = value_bounds(around, expr)
+    return found[0] if found is not None and found[0] == found[1] else None
+
+
+def counts_at_corners(around: Around, lower: Exprs, upper: Exprs, step: int) -> set[int]:
+    """Numbers of iterations that a loop that stands there has in some of those around it."""
+    forms = [linear(expr, around) for expr in (*lower, *upper)]
+    return {len(iterations(lower, upper, step, point)) for point in corners(around, forms)}
 
 
 @lru_cache(REMEMBERED)
@@ -120,8 +136,7 @@ def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> R
     if never_runs(around):
         return None
     low, high = _count_within(around, lower, upper, step)
-    forms = [linear(expr, around) for expr in (*lower, *upper)]
-    counts = [len(iterations(lower, upper, step, point)) for point in corners(around, forms)]
+    counts = counts_at_corners(around, lower, upper, step)
     if counts and (low, high) == (min(counts), max(counts)):
         return low, high
     return value_range(iteration_count(around, lower, upper, step), around.domain)
@@ -134,7 +149,19 @@ def _count_within(around: Around, lower: Exprs, upper: Exprs, step: int) -> Rang
         return 0, None
     ranges = counters(around).ranges
     ends = [linear(expr, around) for expr in upper]
-    lengths = [(None, None) if end is None else extent(minus(end, start), ranges) for end in ends]
+    first, last = extent(start, ranges)
+    lengths: list[Range] = []
+    for expr, end in zip(upper, ends, strict=True):
+        if end is not None:
+            lengths.append(extent(minus(end, start), ranges))
+            continue
+        low, high = range_of(expr, around)
+        lengths.append(
+            (
+                None if low is None or last is None else low - last,
+                None if high is None or first is None else high - first,
+            )
+        )
     lows = [low for low, _ in lengths if low is not None]
     highs = [high for _, high in lengths if high is not None]
     least = max(0, -(-min(lows) // step)) if len(lows) == len(lengths) else 0
@@ -144,14 +171,48 @@ def _count_within(around: Around, lower: Exprs, upper: Exprs, step: int) -> Rang
 @lru_cache(REMEMBERED)
 def is_never_negative(around: Around, expr: AffineExpr) -> bool:
     """Whether an expression is at least zero in all iterations."""
+    low = range_of(expr, around)[0]
+    if (low is not None and low >= 0) or _is_kept_up_by_a_bound(around, expr):
+        return True
     form = linear(expr, around)
-    if form is not None:
-        low = extent(form, counters(around).ranges)[0]
-        if low is not None and low >= 0:
-            return True
     if any(value_at(expr, point) < 0 for point in corners(around, [form])):
         return False
     return around.domain.is_subset(around.values([expr])[0].nonneg_set())
+
+
+def _is_kept_up_by_a_bound(around: Around, expr: AffineExpr) -> bool:
+    """Whether a linear expression is at least zero because a bound of a loop around says so: `100 - 6 i` is where `i` ends before."""
+    form = linear_form(expr, around.parameters + around.depth)
+    if form is None or not any(form[0]):
+        return False
+    factor = gcd(*form[0])
+    least = _kept_up(around).get(tuple(c // factor for c in form[0]))
+    return least is not None and factor * least + form[1] >= 0
+
+
+@lru_cache(REMEMBERED)
+def _kept_up(around: Around) -> Mapping[tuple[int, ...], int]:
+    """
+    What functions of the parameters and the loops' variables are at least, as single bounds say: by their coefficients, which have
+    no common factor.
+    """
+    if around.outer is None:
+        return {}
+    part, outer = around.part, _kept_up(around.outer)
+    if not isinstance(part, LoopPart):
+        return outer
+    found: dict[tuple[int, ...], int] = {(*c, 0): least for c, least in outer.items()}
+    count = around.parameters + around.depth
+    here = AffineExpr.dimension(count - 1)
+    ends = [dividend - here * times - 1 for times, dividend in map(quotient, part.upper)]
+    for rest in (*(here - low for low in part.lower), *(ends if part.multiple == 1 else ())):
+        form = linear_form(rest, count)
+        if form is not None and any(form[0]):
+            factor = gcd(*form[0])
+            coefficients = tuple(c // factor for c in form[0])
+            least = -(form[1] // factor)
+            found[coefficients] = max(least, found.get(coefficients, least))
+    return found
 
 
 @lru_cache(REMEMBERED)

@@ -11,7 +11,6 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects import loop
-from ..dialects.affine_bounds import Range
 from ..dialects.affine_substitution import substituted
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
@@ -19,7 +18,7 @@ from .affine_isl import constant, parameter, pw_aff, variable
 from .boxes import TouchedBox, touched_box
 from .domains import REMEMBERED, Around, LoopPart, Place
 from .domains import touched as touched_elements
-from .extremes import value_bounds
+from .extremes import is_never_negative
 from .isl_affine import linear_lower_bound, lower_bounds
 from .scop import Access, Scop, around_of
 
@@ -197,10 +196,6 @@ class BoxSpace:
         dims += [parameter(space, n) for n in range(self._parameters)]
         return pw_aff(expr, dims, space)
 
-    def _bounds(self, expr: AffineExpr) -> Range:
-        """The least and the greatest value of an expression in all iterations; no end known where there are none."""
-        return value_bounds(self._around, self._in_order(expr)) or (None, None)
-
     def _in_order(self, expr: AffineExpr) -> AffineExpr:
         """The expression of a box with the parameters in front of the loops' variables."""
         if not self._parameters:
@@ -251,7 +246,10 @@ class BoxSpace:
         """For each axis whether the box never begins before the buffer, and never ends after it."""
         found: list[tuple[bool, bool]] = []
         for low, extent, size in zip(box.lower, box.extents, self.sizes, strict=True):
-            least, greatest = self._bounds(low)
-            ends_within = greatest is not None and greatest + extent <= size
-            found.append((least is not None and least >= 0, size == DYNAMIC_INDEX or ends_within))
+            first = self._in_order(low)
+            begins_within = is_never_negative(self._around, first)
+            ends_within = size == DYNAMIC_INDEX or is_never_negative(
+                self._around, first * -1 + (size - extent)
+            )
+            found.append((begins_within, ends_within))
         return tuple(found)

@@ -29,6 +29,12 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
+# What several terms of a plan's time depend on.
+_TILES = attrgetter(
+    "mr", "nr", "kc", "innermost", "k_outside", "pack_left", "pack_right", "peel_m", "peel_n",
+    "mirrored", "sums_in",
+)  # fmt: skip
+_COPIES = attrgetter("mc", "nc", "kc", "innermost", "k_outside", "left_by_rows", "left_in_rows")
 _BLOCKS = attrgetter("mr", "nr", "mc", "nc", "kc", "innermost", "k_outside", "turned", "mirrored")
 
 
@@ -56,6 +62,14 @@ class Model(ContractionRates):
         return most_in_a_set(self.level_1, rows, stride) <= self.level_1.ways
 
     def arithmetic(self, plan: ContractionPlan) -> float:
+        """As `_tiles`, which are the same for many plans."""
+        key = _TILES(plan)
+        seconds = self._arithmetic.get(key)
+        if seconds is None:
+            seconds = self._arithmetic[key] = self._tiles(plan)
+        return seconds
+
+    def _tiles(self, plan: ContractionPlan) -> float:
         """
         Seconds of the tiles of one entry of the batch, with what they bring from L2.
 
@@ -129,8 +143,9 @@ class Model(ContractionRates):
         return problem.batch * seconds + shared * self._packing(plan, "right")
 
     def _packing(self, plan: ContractionPlan, which: Literal["left", "right"]) -> float:
-        key = (which, _BLOCKS(plan), plan.pack_left if which == "left" else plan.pack_right)
-        key = (*key, plan.left_by_rows, plan.left_in_rows)
+        if not (plan.pack_left if which == "left" else plan.pack_right):
+            return 0.0
+        key = which, _COPIES(plan)
         seconds = self._of_blocks.get(key)
         if seconds is None:
             seconds = self._of_blocks[key] = packing(self, plan, which)

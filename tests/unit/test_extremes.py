@@ -54,6 +54,9 @@ def test_answers_are_those_of_exact_sets(seed: int) -> None:
         assert extremes.never_runs(around) == is_empty, case
         negative = domain.intersect(value.nonneg_set().complement())
         assert extremes.is_never_negative(around, first) == negative.is_empty(), case
+        values = value_range(value, domain) if not is_empty else (None, None)
+        only = values[0] if values[0] == values[1] else None
+        assert extremes.only_value(around, first) == only, case
         positive = domain.intersect(value.pos_set()).intersect(other.pos_set())
         assert extremes.are_never_positive(around, (first, second)) == positive.is_empty(), case
         odd = domain.subtract(value.mod_val(isl.Val(2)).zero_set())
@@ -84,3 +87,23 @@ def test_tiles_with_a_rest_take_no_exact_sets(monkeypatch: pytest.MonkeyPatch) -
     assert not extremes.is_never_negative(tiles, end - i - 48)
     assert extremes.are_never_positive(tiles, (i - 960,))
     assert extremes.is_always_multiple(tiles, i * 2 + 96, 96)
+
+
+def test_what_bounds_of_loops_say_takes_no_exact_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`for b in 0..6: for t in 0..min(3, (100 - 18 b) ceildiv 6): for r in 0..min(6, 100 - 18 b - 6 t)`"""
+    b, t = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    zero, three, six = (AffineExpr.constant(n) for n in (0, 3, 6))
+    rest = b * -18 + 100
+    blocks = Around(0).within(LoopPart((zero,), (six,), 1))
+    tiles = blocks.within(LoopPart((zero,), (three, rest.ceil_div(6)), 1))
+
+    def fail(self: Around) -> isl.Set:
+        raise AssertionError("asked for an exact set")
+
+    monkeypatch.setattr(Around, "domain", property(fail))
+    assert extremes.is_never_negative(tiles, rest - t * 6 - 1)
+    assert not extremes.is_never_negative(tiles, rest - t * 6 - 6)
+    assert extremes.only_value(blocks, (b * -6 + b * 6 + 12).ceil_div(5)) == 3
+    assert extremes.only_value(blocks, rest.ceil_div(6)) is None
+    assert extremes.counts_at_corners(blocks, (zero,), (three, rest.ceil_div(6)), 1) == {2, 3}
+    assert extremes.iteration_counts(blocks, (zero,), (three, rest.ceil_div(6)), 1) == (2, 3)

@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.alias import is_allocation
+from ...analysis.extremes import never_runs
 from ...analysis.regions import Box, BoxSpace, region_of, touched
 from ...analysis.scop import Access
 from ...dialects import loop
@@ -436,17 +437,17 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
     for access in inside:
         if access.is_write or _is_made_before(access, inside, depth):
             continue
-        older = access.domain
+        older: isl.Set | None = None
         for dependence in nest.dependences.possible(inside, [access]):
             if not dependence.source.certain:
                 continue
             pairs = dependence.inside(depth)
             if pairs is not None:
-                older = older.subtract(pairs.range())
+                older = (access.domain if older is None else older).subtract(pairs.range())
                 if older.is_empty():
                     break  # mostly what the first one writes is all that there is
         else:
-            if not older.is_empty():
+            if not (never_runs(access.around) if older is None else older.is_empty()):
                 return True
     return False
 

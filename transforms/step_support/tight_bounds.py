@@ -17,10 +17,10 @@ from ...analysis.domains import (
     LoopPart,
     loop_range,
 )
-from ...analysis.extremes import corners, is_never_negative, iterations, value_bounds
+from ...analysis.extremes import corners, is_never_negative, iterations, only_value
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
-from ...dialects.affine_bounds import simplified
+from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
@@ -84,7 +84,9 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
     assert isinstance(loop_, LoopPart) and outside is not None
     lows, highs = fewer
     beaten = [[expr - low for expr in lows] for low in loop_.lower if low not in lows] + [
-        [high - expr for expr in highs] for high in loop_.upper if high not in highs
+        [high - _last(lows, expr, loop_.step) - 1 for expr in highs]
+        for high in loop_.upper
+        if high not in highs
     ]
     if all(any(is_never_negative(outside, by) for by in others) for others in beaten):
         return True
@@ -101,6 +103,15 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
         return loop_range(here, *values, loop_.step).intersect(around)
 
     return run(lows, highs).is_equal(run(loop_.lower, loop_.upper))
+
+
+def _last(lows: Exprs, high: AffineExpr, step: int) -> AffineExpr:
+    """The last number before an end that a loop of one beginning comes to, where that is seen; never less."""
+    if len(lows) == 1 and step > 1:
+        form = linear_form(high - lows[0], max((high - lows[0]).used_dims(), default=-1) + 1)
+        if form is not None and not any(form[0]) and form[1] > 0:
+            return lows[0] + (form[1] - 1) // step * step
+    return high - 1
 
 
 def plain_bounds(frames: Frames, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
@@ -128,8 +139,7 @@ def _with_numbers(
     exprs: list[AffineExpr] = []
     for number in kept:
         expr = bound[0][number]
-        found = None if isinstance(expr, AffineConstantExpr) else value_bounds(where, terms[number])
-        only = None if found is None or found[0] != found[1] else found[0]
+        only = None if isinstance(expr, AffineConstantExpr) else only_value(where, terms[number])
         exprs.append(expr if only is None else AffineExpr.constant(only))
     return exprs, bound[1]
 

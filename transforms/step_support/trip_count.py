@@ -8,7 +8,7 @@ import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.domains import iteration_count
-from ...analysis.extremes import corners, iteration_counts, iterations
+from ...analysis.extremes import counts_at_corners, iteration_counts
 from ...dialects import loop
 from .nest import Nest
 from .rewrite import BoundExprs, lower_bound, upper_bound
@@ -47,6 +47,12 @@ class TripCount:
         counts = iteration_counts(self._around.around, self._lower, self._upper, self._step)
         return (0, 0) if counts is None else (counts[0] or 0, counts[1])
 
+    def _at_corners(self) -> set[int]:
+        """Numbers of iterations that it has now and then."""
+        if self._lower is None or self._upper is None:
+            return set()
+        return counts_at_corners(self._around.around, self._lower, self._upper, self._step)
+
     def text(self, name: str) -> str:
         """The number in words."""
         least, greatest = self.range()
@@ -58,19 +64,18 @@ class TripCount:
 
     def constant(self) -> int | None:
         """The number of iterations when it is always the same, else None."""
+        if len(self._at_corners()) > 1:
+            return None  # as is seen at once of most that differ
         least, greatest = self.range()
         return least if least == greatest else None
 
     def is_multiple_of(self, factor: int) -> bool:
         """Whether `factor` always divides the number of iterations."""
+        if any(count % factor for count in self._at_corners()):
+            return False
         least, greatest = self.range()
         if least == greatest:
             return least % factor == 0
-        if self._lower is None or self._upper is None:
-            return False
-        for point in corners(self._around.around):
-            if len(iterations(self._lower, self._upper, self._step, point)) % factor:
-                return False
         count = self._count()
         if count is None:
             return False
