@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
+    AffineMapAttr,
     IndexType,
     IntAttr,
     IntegerAttr,
@@ -25,6 +26,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.affine import AffineMap
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OptionalDef
 
@@ -169,12 +171,21 @@ def word_attribute(value: int) -> IntegerAttr[IntegerType]:
     return _integer(value, i64)
 
 
+def map_attribute(map_: AffineMap) -> AffineMapAttr:
+    """As `AffineMapAttr(map_)`, which asks whether it is an attribute."""
+    made = object.__new__(AffineMapAttr)
+    object.__setattr__(made, "data", map_)
+    return made
+
+
 _INDEX = IndexType()
 
 
 def _integer(value: int, type_: Attribute) -> IntegerAttr[Any]:
+    number = object.__new__(IntAttr)
+    object.__setattr__(number, "data", value)
     made: IntegerAttr[Any] = object.__new__(IntegerAttr)
-    object.__setattr__(made, "value", IntAttr(value))
+    object.__setattr__(made, "value", number)
     object.__setattr__(made, "type", type_)
     return made
 

@@ -13,7 +13,7 @@ from xdsl.traits import is_side_effect_free
 from ..analysis.neighbours import chosen_loads
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
-from ..dialects.loop import LoopKind, RunMode, RunModeAttr
+from ..dialects.loop import LoopKind, RunMode, mode_attribute
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 
@@ -122,7 +122,7 @@ def lane_block(outer: loop.ForOp) -> LaneBlock | None:
     if not isinstance(inner, loop.ForOp) or not isinstance(inner.next_op, loop.YieldOp):
         return None
     both = (outer, inner)
-    if any(f.mode != RunModeAttr(RunMode.VECTOR) for f in both):
+    if any(f.mode != mode_attribute(RunMode.VECTOR) for f in both):
         return None
     if any(f.kind.data is not LoopKind.PARALLEL for f in both):
         return None

@@ -34,6 +34,8 @@ from .attributes import (
     RunModeAttr,
     Scope,
     ScopeAttr,
+    kind_attribute,
+    mode_attribute,
 )
 from .buffer_names import BUFFER_NAME, buffer_name, name_apart, set_buffer_name
 from .control import ForOp, IfOp, YieldOp
@@ -74,6 +76,8 @@ __all__ = [
     "access",
     "at_least_zero",
     "buffer_name",
+    "kind_attribute",
+    "mode_attribute",
     "name_apart",
     "set_buffer_name",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
@@ -45,6 +47,10 @@ class LoopKindAttr(EnumAttribute[LoopKind], SpacedOpaqueSyntaxAttribute):
 @irdl_attr_definition
 class RunModeAttr(EnumAttribute[RunMode], SpacedOpaqueSyntaxAttribute):
     name = "loop.mode"
+
+
+kind_attribute = lru_cache(LoopKindAttr)
+mode_attribute = lru_cache(RunModeAttr)
 
 
 @irdl_attr_definition

@@ -42,9 +42,16 @@ from xdsl.utils.exceptions import VerifyException
 from ..affine_substitution import value_at
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
 from ..int64 import is_int64
-from ..leaf_operations import fill
+from ..leaf_operations import fill, map_attribute
 from .access import Index, bound, verify_affine, verify_map
-from .attributes import LoopKind, LoopKindAttr, RunMode, RunModeAttr
+from .attributes import (
+    LoopKind,
+    LoopKindAttr,
+    RunMode,
+    RunModeAttr,
+    kind_attribute,
+    mode_attribute,
+)
 
 
 @irdl_op_definition
@@ -73,8 +80,12 @@ def step_attribute(step: int) -> IntegerAttr[IndexType]:
     return IntegerAttr(step, IndexType())
 
 
-_kind = lru_cache(LoopKindAttr)
-_mode = lru_cache(RunModeAttr)
+@lru_cache(maxsize=1024)
+def _name(name: str) -> StringAttr:
+    return StringAttr(name)
+
+
+_INDEX = IndexType()
 
 
 @irdl_op_definition
@@ -113,21 +124,21 @@ class ForOp(IRDLOperation):
     ):
         """Without `body` an empty one is made, whose variable is called as the loop."""
         if body is None:
-            block = Block([YieldOp()], arg_types=[IndexType()])
+            block = Block([YieldOp()], arg_types=[_INDEX])
             block.args[0].name_hint = loop_name.replace(".", "_")
             body = Region(block)
         lower_map, lower_operands = bound(lower)
         upper_map, upper_operands = bound(upper)
         properties: dict[str, Attribute] = {
-            "loop_name": StringAttr(loop_name),
-            "kind": _kind(kind),
-            "lower_map": AffineMapAttr(lower_map),
-            "upper_map": AffineMapAttr(upper_map),
+            "loop_name": _name(loop_name),
+            "kind": kind_attribute(kind),
+            "lower_map": map_attribute(lower_map),
+            "upper_map": map_attribute(upper_map),
             "step": step_attribute(step),
             "operandSegmentSizes": operand_segments(len(lower_operands), len(upper_operands)),
         }
         if mode is not None:
-            properties["mode"] = _mode(mode)
+            properties["mode"] = mode_attribute(mode)
         # Steps make loops by the thousand: IRDL's own constructor, which sorts operands out, takes ten times as long.
         fill(self, (*lower_operands, *upper_operands), (), properties)
         self.add_region(body)

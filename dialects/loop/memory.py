@@ -32,7 +32,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import print_affine_list
-from ..leaf_operations import fill
+from ..leaf_operations import fill, map_attribute
 from ..shaped import Buffer, memref_type
 from .access import (
     Index,
@@ -71,7 +71,7 @@ class LoadOp(IRDLOperation):
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
         element = memref_type(buffer).get_element_type()
-        fill(self, (buffer, *values), (element,), {"map": AffineMapAttr(map_)})
+        fill(self, (buffer, *values), (element,), {"map": map_attribute(map_)})
 
     def verify_(self) -> None:
         _verify_access(self, self.result.type)
@@ -126,7 +126,7 @@ class StoreOp(IRDLOperation):
         map_, values = (
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
-        fill(self, (value, buffer, *values), (), {"map": AffineMapAttr(map_)})
+        fill(self, (value, buffer, *values), (), {"map": map_attribute(map_)})
 
     @property
     def is_nontemporal(self) -> bool:
@@ -191,7 +191,7 @@ class PrefetchOp(IRDLOperation):
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
         hints = {"is_write": BoolAttr.from_bool(is_write), "locality": IntegerAttr(locality, i32)}
-        fill(self, (buffer, *values), (), {"map": AffineMapAttr(map_), **hints})
+        fill(self, (buffer, *values), (), {"map": map_attribute(map_), **hints})
 
     def verify_(self) -> None:
         verify_subscripts(self.map.data, self.operands_, memref_type(self.buffer))

@@ -9,9 +9,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
-    IntegerAttr,
     StringAttr,
-    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -23,7 +21,8 @@ from ...analysis.signature import (
     is_public,
     signature_attribute,
 )
-from ...dialects.loop import ARENA, RESULT
+from ...dialects.leaf_operations import word_attribute
+from ...dialects.loop import ARENA, MARK, RESULT
 from ...errors import StepwellError
 from .cf import lower_region
 from .emitter import Emitter, Handler, Symbols
@@ -119,13 +118,13 @@ def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | N
 
 def _promises(type_: AnyMemRef, mark: DictionaryAttr) -> dict[str, Attribute]:
     """What the caller of a marked function promises about one memref argument."""
-    promises: dict[str, Attribute] = {"llvm.noalias": UnitAttr()}
+    promises: dict[str, Attribute] = {"llvm.noalias": MARK}
     if ARENA in mark.data:
-        promises["llvm.align"] = IntegerAttr(ARENA_ALIGNMENT, i64)
+        promises["llvm.align"] = word_attribute(ARENA_ALIGNMENT)
     size = static_bytes(type_)
     if size:
-        promises["llvm.nonnull"] = UnitAttr()
-        promises["llvm.dereferenceable"] = IntegerAttr(size, i64)
+        promises["llvm.nonnull"] = MARK
+        promises["llvm.dereferenceable"] = word_attribute(size)
     return promises
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, llvm, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import operands_of
-from ...dialects.loop import UNROLLED
+from ...dialects.loop import MARK, UNROLLED
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
 from .parallel import convert_parallel
@@ -85,9 +85,9 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     last = e.block.last_op
     assert last is not None
     if UNROLLED in op.attributes:
-        last.attributes[NO_VECTORS] = UnitAttr()
+        last.attributes[NO_VECTORS] = MARK
     if UNROLLED in op.attributes or not _is_short(op, body):
-        last.attributes[NO_UNROLL] = UnitAttr()
+        last.attributes[NO_UNROLL] = MARK
     e.start(after)
     e.unflatten(op.results, header.args[1:])
 

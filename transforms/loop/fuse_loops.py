@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 from ...analysis.dependence import Dependence
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
-from ...dialects.loop import LoopKind, LoopKindAttr
+from ...dialects.loop import LoopKind, kind_attribute
 from ...dialects.schedule.steps import FuseLoops
 from ...frozen import frozen
 from ..step_support.copies import Copier
@@ -97,7 +97,7 @@ class FuseLoopsPlan:
         set_bounds(self.first, self._bound(self.lower), self._bound(self.upper))
         pairs: list[Pair] = [(self.first, self.second), *self.inner]
         for (first, second), kind in zip(pairs, self.kinds, strict=True):
-            first.kind = LoopKindAttr(kind)
+            first.kind = kind_attribute(kind)
             variable = first.induction_variable
             if self.offset:
                 own = AffineExpr.dimension(0) - self.offset

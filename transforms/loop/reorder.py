@@ -12,7 +12,7 @@ from ...analysis.affine_isl import as_map, variable
 from ...analysis.dependence import Dependence
 from ...analysis.values import as_expressions
 from ...dialects import loop
-from ...dialects.loop import LoopKind, LoopKindAttr
+from ...dialects.loop import LoopKind, kind_attribute
 from ...dialects.schedule.steps import Reorder
 from ...frozen import frozen
 from ..step_support.bounds import NestBounds, nest_bounds
@@ -63,7 +63,7 @@ class ReorderPlan:
             for number, for_op in enumerate(self.new):
                 set_bounds(for_op, *self.bounds.of(number, variables[:number]))
         for for_op in self.new:
-            for_op.kind = LoopKindAttr(self.kinds[for_op])
+            for_op.kind = kind_attribute(self.kinds[for_op])
         self._nest()
         return SomeLoops(tuple(loop_handle(self.nest, for_op) for for_op in self.new))
 

@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
-from ...dialects.loop import RunMode, RunModeAttr
+from ...dialects.loop import RunMode, mode_attribute
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Unroll
 from ...frozen import frozen
@@ -71,7 +71,7 @@ class UnrollMarkPlan:
 
     def apply(self) -> UnrolledLoop:
         """`for i in 0..4: S(i)` → `for unroll i in 0..4: S(i)`"""
-        self.for_op.mode = RunModeAttr(RunMode.UNROLL)
+        self.for_op.mode = mode_attribute(RunMode.UNROLL)
         return UnrolledLoop(loop_handle(self.nest, self.for_op), None)
 
 
@@ -223,7 +223,7 @@ def _written_size(block: Block) -> int:
 
 
 def _is_marked(for_op: loop.ForOp) -> bool:
-    return for_op.mode == RunModeAttr(RunMode.UNROLL)
+    return for_op.mode is not None and for_op.mode.data is RunMode.UNROLL
 
 
 LoopUnrollPass = step_pass(Unroll)

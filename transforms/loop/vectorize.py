@@ -20,7 +20,7 @@ from ...analysis.recurrences import varying_values
 from ...analysis.reductions import ReductionUpdate, find_running
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
-from ...dialects.loop import LoopKind, LoopKindAttr, RunMode, RunModeAttr
+from ...dialects.loop import LoopKind, RunMode, kind_attribute, mode_attribute
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
@@ -61,8 +61,8 @@ class VectorizePlan:
         """`for i: S(i)` → `for i.outer step width: for vector i.inner: S(i)`"""
         split = self.split and self.split.apply()
         lanes = split.inner.op if split else self.for_op
-        lanes.kind = LoopKindAttr(self.kind)
-        lanes.mode = RunModeAttr(RunMode.VECTOR)
+        lanes.kind = kind_attribute(self.kind)
+        lanes.mode = mode_attribute(RunMode.VECTOR)
         if self.strided:
             lanes.attributes[STRIDED] = ArrayAttr([StringAttr(name) for name in self.strided])
         if self.guard is not None:
@@ -155,7 +155,7 @@ def _lanes_inside(for_op: loop.ForOp) -> loop.ForOp | None:
     first = for_op.body.block.first_op
     if not isinstance(first, loop.ForOp) or not isinstance(first.next_op, loop.YieldOp):
         return None
-    return first if first.mode == RunModeAttr(RunMode.VECTOR) else None
+    return first if first.mode == mode_attribute(RunMode.VECTOR) else None
 
 
 def _carries(nest: Nest, for_op: loop.ForOp) -> bool:

@@ -34,7 +34,7 @@ from ...dialects.affine_bounds import (
 )
 from ...dialects.affine_substitution import substituted
 from ...dialects.affine_text import compact, first_positions
-from ...dialects.leaf_operations import set_operands
+from ...dialects.leaf_operations import map_attribute, set_operands
 from ...dialects.loop.control import operand_segments, step_attribute
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
@@ -170,7 +170,7 @@ def set_subscripts(
     kept = old[: len(old) - op.map.data.num_dims]
     used, operands = compact(exprs, values)
     set_operands(op, (*kept, *operands))
-    op.map = AffineMapAttr(AffineMap(len(operands), 0, used))
+    op.map = map_attribute(AffineMap(len(operands), 0, used))
 
 
 BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
@@ -198,8 +198,8 @@ def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     upper_map, upper_values = as_bound(upper)
     set_operands(op, (*lower_values, *upper_values))
     op.properties["operandSegmentSizes"] = operand_segments(len(lower_values), len(upper_values))
-    op.lower_map = AffineMapAttr(lower_map)
-    op.upper_map = AffineMapAttr(upper_map)
+    op.lower_map = map_attribute(lower_map)
+    op.upper_map = map_attribute(upper_map)
 
 
 def add_conditions(op: loop.IfOp, rooms: Sequence[AffineExpr], values: Sequence[SSAValue]) -> None:
