@@ -6,7 +6,13 @@ from functools import cache
 
 from xdsl.dialects import func, memref
 from xdsl.ir import Operation
-from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolTable, get_effects
+from xdsl.traits import (
+    IsTerminator,
+    NoMemoryEffect,
+    RecursiveMemoryEffect,
+    SymbolTable,
+    get_effects,
+)
 
 from .constants import constant_global
 from .operations import operations_in
@@ -34,6 +40,12 @@ def _find(op: Operation, seen: set[Operation]) -> Operation | None:
 @cache
 def _is_of_confined_dialect(kind: type[Operation]) -> bool:
     return kind.name.partition(".")[0] in _CONFINED
+
+
+@cache
+def has_no_effect(kind: type[Operation]) -> bool:
+    """Whether operations of a kind do nothing but compute their results: asked of the kind, once."""
+    return kind.has_trait(NoMemoryEffect)
 
 
 def _is_hidden(op: Operation, seen: set[Operation]) -> bool:

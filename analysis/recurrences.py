@@ -10,7 +10,8 @@ from xdsl.traits import is_side_effect_free
 
 from ..dialects import loop
 from .dependence import Dependences
-from .operations import operations_in, operations_within
+from .effects import has_no_effect
+from .operations import operands_of, operations_in, operations_within
 
 _Element = tuple[Block | None, SSAValue, AffineMap, tuple[SSAValue, ...]]
 """The block of a load or store, its buffer and its subscripts."""
@@ -20,8 +21,8 @@ def varying_values(for_op: loop.ForOp) -> set[SSAValue]:
     """The values that may differ between iterations: all but those computed from nothing of the body."""
     found: set[SSAValue] = {for_op.induction_variable}
     for op in operations_in(for_op):
-        is_pure = not op.regions and is_side_effect_free(op)
-        if not is_pure or any(v in found for v in op.operands):
+        is_pure = not op.regions and (has_no_effect(type(op)) or is_side_effect_free(op))
+        if not is_pure or not found.isdisjoint(operands_of(op)):
             found.update(op.results)
     return found
 

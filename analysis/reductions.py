@@ -12,6 +12,7 @@ from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, g
 from ..dialects import loop
 from ..frozen import frozen
 from .alias import Aliases
+from .effects import has_no_effect
 from .operations import operands_of, operations_in
 
 _EXACT = {
@@ -180,6 +181,8 @@ def _update(store: loop.StoreOp, *, is_running: bool = False) -> ReductionUpdate
 
 def _may_write(op: Operation) -> bool:
     """Whether the operation itself writes memory; what is inside of it is asked for itself."""
+    if has_no_effect(type(op)) and not op.regions:
+        return False
     if op.has_trait(RecursiveMemoryEffect) or op.has_trait(IsTerminator):
         return False
     effects = get_effects(op)
@@ -205,12 +208,11 @@ def _own_load(value: SSAValue, store: loop.StoreOp) -> loop.LoadOp | None:
     """The load of the stored element that gives `value`, when nothing else uses it."""
     load = value.owner
     if (
-        isinstance(load, loop.LoadOp)
+        type(load) is loop.LoadOp
         and value.has_one_use()
         and load.parent is store.parent
-        and load.buffer is store.buffer
+        and operands_of(load) == operands_of(store)[1:]  # the buffer and what subscripts are over
         and load.map == store.map
-        and tuple(load.operands_) == tuple(store.operands_)
     ):
         return load
     return None

@@ -273,6 +273,13 @@ def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
     return copy
 
 
+def copy_of_region(region: Region) -> Region:
+    """As `region.clone()`; of one block, as `copy_of` for all that is in it."""
+    if len(region.blocks) != 1:
+        return region.clone()
+    return Region(_copy_of_block(region.block, {}))
+
+
 def _copy_of_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
     made = Block(arg_types=[arg.type for arg in block.args])
     for arg, new in zip(block.args, made.args, strict=True):

@@ -7,7 +7,7 @@ for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -15,9 +15,9 @@ from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import NoMemoryEffect
 
 from ..analysis.alias import Aliases
+from ..analysis.effects import has_no_effect
 from ..analysis.operations import block_of
 from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf, structured
 
@@ -224,12 +224,6 @@ class CoreBuilder:
             assert builder._around is not None
             builder, loop = builder._around, builder._loop
         return builder, loop
-
-
-@cache
-def has_no_effect(kind: type[Operation]) -> bool:
-    """Whether operations of a kind do nothing but compute their results."""
-    return kind.has_trait(NoMemoryEffect)
 
 
 # Properties that many operations have. Operations copy them.

@@ -7,9 +7,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.alias import Aliases
+from ..analysis.effects import has_no_effect
 from ..analysis.operations import operands_of, operations_in
 from ..dialects import loop
-from .core_builder import has_no_effect
 
 
 class LoopWrites:

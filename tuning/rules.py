@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..analysis.facts import LoopFacts, facts_of_loops
 from ..analysis.levels import Level
 from ..dialects import loop
+from ..dialects.leaf_operations import copy_of_region
 from ..dialects.schedule import Step
 from ..errors import StepwellError
 from ..frozen import frozen
@@ -100,7 +101,7 @@ def schedule_with(
 
     `kernel` are its facts, where they are known.
     """
-    before = function.body.clone()
+    before = copy_of_region(function.body)
     session = Session(module, function)
     try:
         choice.family.schedule(session, choice, kernel or facts_of_loops(function), target)
@@ -135,7 +136,7 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
 
 def _of_updates(module: ModuleOp, function: func.FuncOp) -> Session | None:
     """Write out what updates computed places alone; None, and the function as it was, when there is none or a step is refused."""
-    before, session = function.body.clone(), Session(module, function)
+    before, session = copy_of_region(function.body), Session(module, function)
     try:
         write_updates_out(session)
     except StepwellError as error:

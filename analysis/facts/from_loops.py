@@ -22,6 +22,7 @@ from ...dialects.affine_bounds import linear_form
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
 from ..constants import constant_global
+from ..effects import has_no_effect
 from ..reductions import operator_name, operator_of
 from ..signature import is_argument_of_program
 from .kernel import (
@@ -344,7 +345,7 @@ def _is_described(op: Operation) -> bool:
         return True
     if isinstance(op, loop.IfOp):  # one that yields values, which statements use
         return all(_is_described(inner) for inner in op.walk() if inner is not op)
-    return is_side_effect_free(op)
+    return has_no_effect(type(op)) or is_side_effect_free(op)
 
 
 def _operations_behind(value: SSAValue) -> list[Operation]:
