@@ -18,8 +18,10 @@ from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects import loop
+from ..dialects.affine_substitution import value_at
 from ..frozen import frozen
 from .domains import REMEMBERED, Around, Place, touched
+from .extremes import corner
 from .first_point import first_point
 from .frames import Frames
 from .operations import operations_in
@@ -91,7 +93,11 @@ class Dependence:
     @cached_property
     def exists(self) -> bool:
         """Whether there is any pair. Dependences that are asked for by `between` and its like have some."""
-        return self.leaves(len(self.common_loops)) or self._within is not None
+        return (
+            (self.is_later and _meet_at_first(*self._ends))
+            or self.leaves(len(self.common_loops))
+            or self._within is not None
+        )
 
     @cached_property
     def relation(self) -> isl.Map:
@@ -438,7 +444,7 @@ def _carried(
     if (
         at is not None
         and to is not None
-        and SubscriptTest(source, at, sink, to).never_carried(number)
+        and SubscriptTest.of(source, at, sink, to).never_carried(number)
     ):
         return None
     pairs = _meeting(source, at, sink, to)
@@ -459,7 +465,7 @@ def _within(
     if (
         at is not None
         and to is not None
-        and SubscriptTest(source, at, sink, to).never_together(depth)
+        and SubscriptTest.of(source, at, sink, to).never_together(depth)
     ):
         return None
     pairs = _meeting(source, at, sink, to)
@@ -468,6 +474,17 @@ def _within(
         same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
     pairs = pairs.intersect(same)
     return None if pairs.is_empty() else pairs
+
+
+def _meet_at_first(source: Around, at: Place | None, sink: Around, to: Place | None) -> bool:
+    """Whether the first iterations of all loops touch the same element: then it is seen without integer sets that some do."""
+    first, second = (corner(around, (False,) * around.depth) for around in (source, sink))
+    if first is None or second is None or at is None or to is None:
+        return False
+    return all(
+        a is not None and b is not None and value_at(a, first) == value_at(b, second)
+        for a, b in zip(at.subscripts, to.subscripts, strict=True)
+    )
 
 
 def _common_reduction(updates: Updates, source: Access, sink: Access) -> ReductionUpdate | None:

@@ -32,6 +32,12 @@ class SubscriptTest:
             if a is not None and b is not None:
                 self._pairs.append((a, b))
 
+    @staticmethod
+    @lru_cache(REMEMBERED)
+    def of(source: Around, at: Place, sink: Around, to: Place) -> SubscriptTest:
+        """The same one for the same accesses: each is asked about one loop after the other."""
+        return SubscriptTest(source, at, sink, to)
+
     def never_carried(self, loop: int) -> bool:
         """Whether no pair is in one iteration of the loops outside of a common loop, a later one of it."""
         if loop < self._private:
@@ -149,7 +155,7 @@ def equal_loops(
         if number >= given and (a.lower != b.lower or a.step != b.step):
             depth = min(depth, number)
             break
-    return SubscriptTest(source, at, sink, to).equal_loops(depth, given)
+    return SubscriptTest.of(source, at, sink, to).equal_loops(depth, given)
 
 
 def loops_of(around: Around) -> list[LoopPart]:

@@ -3,6 +3,9 @@
 from random import Random
 
 import islpy as isl
+from stepwell.analysis.dependence import (
+    _meet_at_first,  # pyright: ignore[reportPrivateUsage]
+)
 from stepwell.analysis.domains import Around, LoopPart, Place, touched
 from stepwell.analysis.subscript_tests import SubscriptTest, equal_loops, loops_of
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
@@ -131,3 +134,31 @@ def test_memory_of_its_own_in_each_iteration_carries_nothing() -> None:
     around = Around(0).within(LoopPart((zero,), (AffineExpr.constant(9),), 1))
     place = Place(1, (zero,))
     assert SubscriptTest(around, place, around, place).never_carried(0)
+
+
+def test_first_iterations_that_touch_one_element_are_a_pair_that_meets() -> None:
+    rng = Random(6)
+    found = missed = 0
+    for _ in range(CASES):
+        shared = Around(0)
+        ends = [
+            rng.choice((0, 1, 2, 4)) if rng.random() < 0.1 else rng.randint(1, 4) for _ in "abc"
+        ]
+        source = sink = shared.within(_counting(ends[0]))
+        source, sink = source.within(_counting(ends[1])), sink.within(_counting(ends[2]))
+        at, to = (
+            Place(
+                0, tuple(AffineExpr.dimension(rng.randint(0, 1)) + rng.randint(0, 1) for _ in "xy")
+            )
+            for _ in "st"
+        )
+        meets = _meet_at_first(source, at, sink, to)
+        together = _pairs(source, at, sink, to, 1)
+        found += meets
+        missed += not meets and not together.is_empty()
+        assert not (meets and together.is_empty()), (source, at, sink, to)
+    assert found > CASES // 10 and missed > 0, (found, missed)
+
+
+def _counting(end: int) -> LoopPart:
+    return LoopPart((AffineExpr.constant(0),), (AffineExpr.constant(end),), 1)

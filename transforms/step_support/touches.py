@@ -160,7 +160,7 @@ class Meeting:
             and at is not None
             and b is not None
             and to is not None
-            and SubscriptTest(a, at, b, to).never_carried(position)
+            and SubscriptTest.of(a, at, b, to).never_carried(position)
             for (a, at), (b, to) in (ends, ends[::-1])
         )
 
