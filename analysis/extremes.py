@@ -120,6 +120,7 @@ def only_value(around: Around, expr: AffineExpr) -> int | None:
     return found[0] if found is not None and found[0] == found[1] else None
 
 
+@lru_cache(REMEMBERED)
 def counts_at_corners(around: Around, lower: Exprs, upper: Exprs, step: int) -> set[int]:
     """Numbers of iterations that a loop that stands there has in some of those around it."""
     forms = [linear(expr, around) for expr in (*lower, *upper)]
