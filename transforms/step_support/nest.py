@@ -36,6 +36,8 @@ class Nest:
         self._operations: list[Operation] | None = None
         self._loops: dict[str, list[loop.ForOp]] | None = None
         """by name, as long as nothing changes"""
+        self._buffers: dict[str, list[SSAValue]] | None = None
+        """likewise"""
         self._is_changing = False
 
     def set_changing(self, is_changing: bool) -> bool:
@@ -43,7 +45,7 @@ class Nest:
         was_changing = self._is_changing
         self._is_changing = is_changing
         if is_changing:
-            self._operations = self._loops = None
+            self._operations = self._loops = self._buffers = None
         self._let_ask(not is_changing)
         return was_changing
 
@@ -85,7 +87,8 @@ class Nest:
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
         self.function = function
-        self._frames = self._dependences = self._operations = self._loops = None
+        self._frames = self._dependences = None
+        self._operations = self._loops = self._buffers = None
 
     # Names.
 
@@ -133,7 +136,7 @@ class Nest:
 
     def buffer(self, name: str) -> SSAValue:
         """The buffer called `name` (without `%`). Raises StepwellError as `loop` does."""
-        found = [value for value in self.buffers() if loop.buffer_name(value) == name]
+        found = self._buffers_by_name().get(name, ())
         if len(found) == 1:
             return found[0]
         function = self.function.sym_name.data
@@ -143,14 +146,23 @@ class Nest:
                 "give them different names",
                 op=self.function,
             )
-        names = list(self._buffer_names())
+        names = list(self._buffers_by_name())
         raise StepwellError(
             f"function '{function}' has no buffer '{name}', {_known('buffers', names, name)}",
             op=self.function,
         )
 
-    def _buffer_names(self) -> Iterator[str]:
-        return (name for value in self.buffers() if (name := loop.buffer_name(value)) is not None)
+    def _buffers_by_name(self) -> dict[str, list[SSAValue]]:
+        if self._buffers is not None:
+            return self._buffers
+        found: dict[str, list[SSAValue]] = {}
+        for value in self.buffers():
+            name = loop.buffer_name(value)
+            if name is not None:
+                found.setdefault(name, []).append(value)
+        if not self._is_changing:
+            self._buffers = found
+        return found
 
     def fresh_loop_name(self, name: str) -> str:
         """`name`, or with a number after it when a loop is called so already."""
@@ -167,7 +179,7 @@ class Nest:
 
         The number follows directly, so that the SSA name, from whose end xDSL takes `_` and a number, says it.
         """
-        taken = set(self._buffer_names())
+        taken = self._buffers_by_name()
         candidate, number = name, 0
         while candidate in taken:
             number += 1
@@ -197,7 +209,7 @@ class Nest:
 
     def taken_names(self) -> set[str]:
         """The names of all loops and buffers, which clones must not have."""
-        return {*self._buffer_names(), *self._loops_by_name()}
+        return {*self._buffers_by_name(), *self._loops_by_name()}
 
     # Time.
 

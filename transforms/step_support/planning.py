@@ -77,10 +77,10 @@ def plan(step: Step, nests: Nests) -> Plan:
 def apply(step: Step, nests: Nests) -> Made[Handle]:
     """Plan the step and carry it out; what it made. Raises as `plan` does, with the IR as it was."""
     planned = plan(step, nests)
+    if getattr(planned, "only_marks", False):
+        return planned.apply()  # what is known of the function stays true
     with nests.changing():
         made = planned.apply()
-    if getattr(planned, "only_marks", False):
-        return made
     nests.rewrites += 1
     for nest in nests.known():
         nest.invalidate()
