@@ -115,10 +115,11 @@ class LaneAccesses:
     def _access(self, op: loop.LoadOp | loop.StoreOp) -> LaneAccess:
         known = self.values.loop.accesses.get(op)
         if known is None:
-            operands, subscripts = tuple(op.operands_), op.map.data.results
+            used, subscripts = operands_of(op), op.map.data.results
+            buffer, *operands = used[1:] if type(op) is loop.StoreOp else used
             varies = any(self.values.varies(v) for v in operands)
             is_contiguous = varies and self._is_contiguous(op)
-            known = LaneAccess(op.buffer, subscripts, operands, varies, is_contiguous)
+            known = LaneAccess(buffer, subscripts, tuple(operands), varies, is_contiguous)
             self.values.loop.accesses[op] = known
         return known
 

@@ -39,7 +39,7 @@ def lane_count(for_op: loop.ForOp) -> int | None:
     if len(for_op.lower_map.data.results) != 1 or len(for_op.upper_map.data.results) != 1:
         return None
     count = constant_count(for_op)
-    if count is None or not 1 <= count <= MOST_LANES or not _can_run(for_op.body.block):
+    if count is None or not 1 <= count <= MOST_LANES or not _can_run(for_op.regions[0].block):
         return None
     return None if chosen_loads(for_op) is None else count
 
@@ -70,7 +70,7 @@ def _can_run(block: Block) -> bool:
     for op in block.ops:
         match op:
             case loop.ForOp():
-                if not (op.mode is None or is_written_out(op)) or not _can_run(op.body.block):
+                if not (op.mode is None or is_written_out(op)) or not _can_run(op.regions[0].block):
                     return False
             case loop.IfOp():
                 if not all(_can_run(inner) for r in op.regions for inner in r.blocks):
@@ -118,7 +118,7 @@ class LaneBlock:
 
 def lane_block(outer: loop.ForOp) -> LaneBlock | None:
     """The loop and the one inside of it, when both are vector loops and some load is across."""
-    inner = outer.body.block.first_op
+    inner = outer.regions[0].block.first_op
     if not isinstance(inner, loop.ForOp) or not isinstance(inner.next_op, loop.YieldOp):
         return None
     both = (outer, inner)

@@ -41,7 +41,7 @@ def convert_lanes(
     Registers hold powers of two, and LLVM takes other vectors to pieces badly: 12 lanes are 8, then 4. These
     may run one after the other, as the iterations do in order.
     """
-    skipped, body = 0, for_op.body.block
+    skipped, body = 0, for_op.regions[0].block
     for count in powers_of_two(lanes):
         values = LaneValues(scalar, for_op, skipped, count, builder)
         LaneConverter(values).convert(body, builder)
@@ -110,10 +110,10 @@ class LaneConverter:
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
         if is_written_out(op):
             for inside in self.scalar.open_copies(op, builder):
-                self.convert(op.body.block, inside)
+                self.convert(op.regions[0].block, inside)
             return
         inside = self.scalar.open_for(op, builder)
-        self.convert(op.body.block, inside)
+        self.convert(op.regions[0].block, inside)
         inside.append(scf.YieldOp, ())
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:

@@ -140,9 +140,9 @@ class FunctionConverter:
 
     def _constant(self, op: arith.ConstantOp, builder: CoreBuilder) -> None:
         """Constants stand at the function's start, each once."""
-        new = self.expander.constant_of(op.value)
-        keep_name(op.result, new)
-        self.values[op.result] = new
+        new, old = self.expander.constant_of(op.value), op.results[0]
+        keep_name(old, new)
+        self.values[old] = new
 
     def _apply(self, op: affine.ApplyOp, builder: CoreBuilder) -> None:
         map_ = op.map.data
@@ -173,16 +173,16 @@ class FunctionConverter:
             return
         if form.is_written_out:
             for inside in self.open_copies(op, builder):
-                self.convert(op.body.block, inside)
+                self.convert(op.regions[0].block, inside)
             return
         inside = self.open_for(op, builder)
         if not _runs_on_threads(op):
-            self.convert(op.body.block, inside)
+            self.convert(op.regions[0].block, inside)
             inside.append(scf.YieldOp, ())
             return
         body = inside.block
         self.parallel.append(body)
-        self.convert(op.body.block, inside)
+        self.convert(op.regions[0].block, inside)
         self.parallel.pop()
         inside.insert(scf.ReduceOp())
 

@@ -51,7 +51,7 @@ def _is_copy(op: loop.ForOp) -> bool:
 def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
     """The loops, or in the place of one over blocks of a sum those in its body: each block has its own team."""
     for op in loops:
-        inner = loops_of(op.body.block)
+        inner = loops_of(op.regions[0].block)
         if op.kind.data is LoopKind.PARALLEL or not inner:
             yield op
         else:
@@ -66,7 +66,7 @@ def top_loops(s: Session) -> list[loop.ForOp]:
 def iterations(s: Session, for_op: loop.ForOp) -> int:
     """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
     count = _trips(s, for_op)[1] or 0
-    inner = loops_of(for_op.body.block)
+    inner = loops_of(for_op.regions[0].block)
     return count * (sum(iterations(s, op) for op in inner) if inner else 1)
 
 
@@ -103,7 +103,7 @@ def _free_loops(s: Session, for_op: loop.ForOp | None) -> list[loop.ForOp]:
     found: list[loop.ForOp] = []
     while for_op is not None and for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None:
         found.append(for_op)
-        inner = loops_of(for_op.body.block)
+        inner = loops_of(for_op.regions[0].block)
         if len(inner) > 1:
             inner = [max(inner, key=lambda op: iterations(s, op))]
         for_op = next(iter(inner), None)

@@ -8,9 +8,11 @@ name is a property of `loop.alloc`, or the attribute `stepwell.name` of a functi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from .memory import AllocOp
 
@@ -21,7 +23,7 @@ BUFFER_NAME = "stepwell.name"
 def buffer_name(value: SSAValue) -> str | None:
     """What a buffer is called, without `%`; None when it has no name."""
     owner = value.owner
-    if isinstance(owner, AllocOp):
+    if type(owner) is AllocOp:
         given = owner.buffer_name
     else:
         given = _argument_attributes(value).get(BUFFER_NAME)
@@ -73,11 +75,12 @@ def _function_of(value: SSAValue) -> func.FuncOp | None:
     return parent if isinstance(parent, func.FuncOp) else None
 
 
-def _argument_attributes(value: SSAValue) -> dict[str, Attribute]:
+def _argument_attributes(value: SSAValue) -> Mapping[str, Attribute]:
     function = _function_of(value)
     if function is None or function.arg_attrs is None:
         return {}
-    return dict(function.arg_attrs.data[function.args.index(value)].data)
+    assert isinstance(value, BlockArgument)
+    return function.arg_attrs.data[value.index].data
 
 
 def _set_argument_attributes(value: SSAValue, attributes: dict[str, Attribute]) -> None:

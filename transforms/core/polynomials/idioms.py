@@ -13,6 +13,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.operations import operands_of
 from .functions import GELU, SIGMOID, Function
 from .lanes import Lanes, element_of, is_supported
 
@@ -63,10 +64,12 @@ def _gelu_operand(op: arith.MulfOp) -> SSAValue | None:
 
 def _factors(op: arith.MulfOp) -> list[SSAValue]:
     """Of a product of up to three."""
-    for inner, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if isinstance(inner.owner, arith.MulfOp):
-            return [inner.owner.lhs, inner.owner.rhs, other]
-    return [op.lhs, op.rhs]
+    lhs, rhs = operands_of(op)
+    for inner, other in ((lhs, rhs), (rhs, lhs)):
+        owner = inner.owner
+        if type(owner) is arith.MulfOp:
+            return [*operands_of(owner), other]
+    return [lhs, rhs]
 
 
 def _one_plus(value: SSAValue) -> SSAValue | None:
