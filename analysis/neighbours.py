@@ -78,11 +78,11 @@ def chosen_loads(for_op: loop.ForOp) -> dict[memref.LoadOp, ChosenLoad] | None:
     for op in operations_within(for_op.body):
         if varying.isdisjoint(operands_of(op)):
             continue
-        if isinstance(op, loop.ForOp):
+        if type(op) is loop.ForOp:
             return None
-        if isinstance(op, loop.YieldOp) and isinstance(around := op.parent_op(), loop.IfOp):
+        if type(op) is loop.YieldOp and isinstance(around := op.parent_op(), loop.IfOp):
             varying.update(around.outputs)
-        if isinstance(op, memref.LoadOp):
+        if type(op) is memref.LoadOp:
             chosen = _chosen(op, for_op, varying.__contains__)
             if chosen is None:
                 return None

@@ -125,7 +125,7 @@ def find_running(for_op: loop.ForOp, aliases: Aliases) -> dict[Operation, Reduct
     """
     found: dict[Operation, ReductionUpdate] = {}
     for op in operations_in(for_op):
-        update = _update(op, is_running=True) if isinstance(op, loop.StoreOp) else None
+        update = _update(op, is_running=True) if type(op) is loop.StoreOp else None
         if update is not None and _loop_around(op) is for_op and _is_alone(update, for_op, aliases):
             found[update.load] = update
             found[update.store] = update

@@ -47,7 +47,17 @@ def value_at(expr: AffineExpr, point: Sequence[int]) -> int:
             return value_at(expr.lhs, point) + value_at(expr.rhs, point)
         if expr.kind is _MUL:
             return value_at(expr.lhs, point) * value_at(expr.rhs, point)
+        if expr.kind is AffineBinaryOpKind.CeilDiv:
+            return -(-value_at(expr.lhs, point) // value_at(expr.rhs, point))
     return expr.eval(point, ())
+
+
+def difference(a: AffineExpr, b: AffineExpr) -> AffineExpr:
+    """The same as `a - b`."""
+    return _sum(a, _product(b, _MINUS_ONE))
+
+
+_MINUS_ONE = AffineConstantExpr(-1)
 
 
 def _sum(a: AffineExpr, b: AffineExpr) -> AffineExpr:

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.neighbours import chosen_loads
+from ..analysis.operations import operations_of
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.loop import LoopKind, RunMode, mode_attribute
@@ -67,7 +68,9 @@ def constant_count(for_op: loop.ForOp) -> int | None:
 
 
 def _can_run(block: Block) -> bool:
-    for op in block.ops:
+    for op in operations_of(block):
+        if type(op) in _CAN_RUN:
+            continue
         match op:
             case loop.ForOp():
                 if not (op.mode is None or is_written_out(op)) or not _can_run(op.regions[0].block):
@@ -75,16 +78,23 @@ def _can_run(block: Block) -> bool:
             case loop.IfOp():
                 if not all(_can_run(inner) for r in op.regions for inner in r.blocks):
                     return False
-            case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp() | loop.YieldOp():
-                pass
-            case memref.LoadOp():
-                pass
-            case affine.ApplyOp():
-                pass
             case _:
                 if not _is_elementwise(op):
                     return False
     return True
+
+
+_CAN_RUN = frozenset(
+    (
+        loop.LoadOp,
+        loop.StoreOp,
+        loop.PrefetchOp,
+        loop.YieldOp,
+        memref.LoadOp,
+        affine.ApplyOp,
+    )
+)
+"""Kinds of operations that always run in lanes."""
 
 
 _PURE = (arith.ExtSIOp, arith.RemUIOp)

@@ -126,9 +126,9 @@ class LaneConverter:
             self._run(running, builder)
         elif not any(map(self.values.varies, operands_of(op))):
             self.scalar.convert_op(op, builder)
-        elif isinstance(op, _ON_SCALARS):
+        elif type(op) in _ON_SCALARS:
             self._by_lane(op, builder)
-        elif isinstance(op, arith.DivfOp) and self._has_reciprocal(op, builder):
+        elif type(op) is arith.DivfOp and self._has_reciprocal(op, builder):
             self._divide(op, builder)
         else:
             new = leaf(

@@ -27,7 +27,7 @@ def buffer_name(value: SSAValue) -> str | None:
         given = owner.buffer_name
     else:
         given = _argument_attributes(value).get(BUFFER_NAME)
-    return given.data if isinstance(given, StringAttr) else value.name_hint
+    return given.data if type(given) is StringAttr else value.name_hint
 
 
 def set_buffer_name(value: SSAValue, name: str | None) -> None:

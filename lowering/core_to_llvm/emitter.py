@@ -184,7 +184,7 @@ class Emitter:
         """Bind `old` to the LLVM values that `flatten` gives at the other side."""
         supply = iter(flat)
         for value in old:
-            if isinstance(value.type, MemRefType):
+            if type(value.type) is MemRefType:
                 self._bind_parts(value, supply)
             else:
                 self.bind(value, next(supply))

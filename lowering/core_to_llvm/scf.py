@@ -14,7 +14,7 @@ from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...analysis.operations import operands_of
+from ...analysis.operations import operands_of, operations_of
 from ...dialects.loop import MARK, UNROLLED
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
@@ -100,9 +100,12 @@ def _is_short(op: scf.ForOp, body: Block) -> bool:
     most = min(_distances(op.lb, op.ub), default=None)
     if most is None or most > SHORT * step:
         return False
-    loaded = (each for each in body.ops if isinstance(each, vector.LoadOp | vector.MaskedLoadOp))
+    loaded = (each for each in operations_of(body) if type(each) in _VECTOR_LOADS)
     bytes_ = sum(element_bytes(each.results[0].type) for each in loaded)
     return -(-most // step) * bytes_ < MOST_LOADED
+
+
+_VECTOR_LOADS = frozenset((vector.LoadOp, vector.MaskedLoadOp))
 
 
 def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple, cast, get_args
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
@@ -45,7 +45,10 @@ def divide_integers(ops: Sequence[Operation]) -> None:
 
 def _rounded_down(op: Operation) -> Division | None:
     """A floored division by a positive constant."""
-    found = floored_division(op) if isinstance(op, Selection) else None
+    if type(op) not in _SELECTIONS:
+        return None
+    assert isinstance(op, Selection)
+    found = floored_division(op)
     divisor = number_in_all_lanes(found.divisor) if found is not None else None
     if found is None or not isinstance(divisor, int) or divisor < 2:
         return None
@@ -54,10 +57,17 @@ def _rounded_down(op: Operation) -> Division | None:
 
 _Division = arith.DivSIOp | arith.RemSIOp | arith.DivUIOp | arith.RemUIOp
 
+# The kinds are looked up, as most operations are of others: classes of operations are abstract, and take long to ask.
+_DIVISIONS = frozenset(get_args(_Division))
+_SELECTIONS = frozenset(get_args(Selection))
+
 
 def _in_lanes(op: Operation) -> Division | None:
     """A division of 64-bit integers in lanes by a constant, which no vector unit has the high half of a product for."""
-    if not isinstance(op, _Division) or not isinstance(op.result.type, VectorType):
+    if type(op) not in _DIVISIONS:
+        return None
+    assert isinstance(op, _Division)
+    if not isinstance(op.result.type, VectorType):
         return None
     if not op.result.uses or _width(op.result.type) != WORD:
         return None

@@ -202,7 +202,7 @@ def _stack_state(function: func.FuncOp) -> None:
     LLVM makes values of the elements of a buffer on the stack whose address nothing else is given, and keeps them in
     registers from step to step. Those of an arena it must store at each step.
     """
-    for alloc in [op for op in operations_in(function) if isinstance(op, loop.AllocOp)]:
+    for alloc in [op for op in operations_in(function) if type(op) is loop.AllocOp]:
         if (
             alloc.scope.data is loop.Scope.ARENA
             and not alloc.dynamic_sizes
@@ -235,7 +235,7 @@ def _lift_scratch(function: func.FuncOp) -> None:
     """
     block = function.body.block
     for op in block.ops:
-        inside = [inner for inner in (op, *operations_in(op)) if isinstance(inner, loop.AllocOp)]
+        inside = [inner for inner in (op, *operations_in(op)) if type(inner) is loop.AllocOp]
         for alloc in inside:
             is_arena = alloc.scope.data is loop.Scope.ARENA and not alloc.dynamic_sizes
             if is_arena and alloc is not op and not is_on_threads(alloc):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
@@ -107,8 +108,7 @@ def _is_there(subject: Subject) -> bool:
     """Whether it stands in a block: what is erased, and all that is inside of it, does not."""
     if type(subject) is loop.ForOp:
         return subject.parent is not None
-    assert isinstance(subject, SSAValue)
-    owner = subject.owner
-    if isinstance(owner, Block):
+    owner = cast("SSAValue", subject).owner
+    if type(owner) is Block:
         return owner.parent is not None
-    return owner.parent is not None and subject in owner.results
+    return owner.parent is not None and subject in cast("Operation", owner).results

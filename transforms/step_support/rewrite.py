@@ -32,7 +32,7 @@ from ...dialects.affine_bounds import (
     sum_of_terms,
     terms,
 )
-from ...dialects.affine_substitution import substituted
+from ...dialects.affine_substitution import difference, substituted
 from ...dialects.affine_text import compact, first_positions
 from ...dialects.leaf_operations import map_attribute, set_operands
 from ...dialects.loop.control import operand_segments, step_attribute
@@ -48,7 +48,7 @@ def substitute(value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]) 
     """
     users = list(dict.fromkeys(use.operation for use in value.uses))
     for user in users:
-        if isinstance(user, loop.StoreOp) and user.value is value:
+        if type(user) is loop.StoreOp and operands_of(user)[0] is value:
             # An index that is itself stored stands in no map.
             user.operands[0] = _applied_before(user, value, expr, operands)
         if isinstance(user, AffineOp | affine.ApplyOp):
@@ -244,7 +244,9 @@ def normalise_step(op: loop.ForOp, origin: BoundExprs | None = None) -> None:
     def counted(bound: BoundExprs) -> BoundExprs:
         exprs, values = bound
         every = [*zero_values, *values]
-        spans = [simplified(e - zero, len(every)) for e in shifted_to(exprs, len(zero_values))]
+        spans = [
+            simplified(difference(e, zero), len(every)) for e in shifted_to(exprs, len(zero_values))
+        ]
         return [span if step == 1 else span.ceil_div(step) for span in spans], every
 
     nothing: BoundExprs = [AffineExpr.constant(0)], ()

@@ -21,6 +21,7 @@ from ...analysis.extremes import corners, is_never_negative, iterations, only_va
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, simplified
+from ...dialects.affine_substitution import difference
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
@@ -83,8 +84,10 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
     loop_, outside = inside.part, inside.outer
     assert isinstance(loop_, LoopPart) and outside is not None
     lows, highs = fewer
-    beaten = [[expr - low for expr in lows] for low in loop_.lower if low not in lows] + [
-        [high - _last(lows, expr, loop_.step) - 1 for expr in highs]
+    beaten = [
+        [difference(expr, low) for expr in lows] for low in loop_.lower if low not in lows
+    ] + [
+        [difference(high, _last(lows, expr, loop_.step) + 1) for expr in highs]
         for high in loop_.upper
         if high not in highs
     ]
