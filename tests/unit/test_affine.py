@@ -15,7 +15,7 @@ from stepwell.dialects.affine_bounds import (
     linear_form,
     why_not_affine,
 )
-from stepwell.dialects.affine_substitution import substituted
+from stepwell.dialects.affine_substitution import difference, substituted, value_at
 from stepwell.dialects.affine_text import compact, format_affine
 from stepwell.dialects.loop import LoadOp
 from stepwell.driver.pipeline_spec import parse_passes
@@ -83,6 +83,13 @@ def test_what_is_printed_is_parsed_back(expr: AffineExpr):
 @given(expressions, st.lists(expressions, max_size=3))
 def test_dimensions_are_replaced_as_xdsl_does(expr: AffineExpr, replacements: list[AffineExpr]):
     assert substituted(expr, replacements) == expr.replace_dims_and_symbols(replacements, ())
+
+
+@given(expressions, expressions)
+def test_differences_and_values_are_those_of_xdsl(expr: AffineExpr, other: AffineExpr):
+    assert difference(expr, other) == expr - other
+    for point in ((0, 0, 0), (3, -2, 7), (-5, 4, 1)):
+        assert value_at(expr, point) == expr.eval(point, ())
 
 
 @pytest.mark.parametrize(
