@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects.affine_bounds import Range, linear_form
+from ..dialects.affine_substitution import difference, product
 from ..frozen import frozen
 from .counters import Linear, combined, counters, extent, minus, scaled
 from .domains import REMEMBERED, Around, LoopPart, Place, quotient
@@ -169,7 +170,9 @@ class _InnerLoops:
         for position, part in enumerate(outside.parts):
             for expr in part.upper if isinstance(part, LoopPart) else ():
                 times, dividend = quotient(expr)
-                rest = self.over(dividend - AffineExpr.dimension(position) * times)
+                rest = self.over(
+                    difference(dividend, product(AffineExpr.dimension(position), times))
+                )
                 if rest is not None and any(rest[0]):
                     factor, coefficients = _in_lowest_terms(rest[0])
                     least = -((rest[1] - 1) // factor)

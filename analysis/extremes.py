@@ -21,7 +21,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import Range, linear_form
-from ..dialects.affine_substitution import value_at
+from ..dialects.affine_substitution import difference, product, value_at
 from .affine_isl import value_range
 from .counters import Linear, counters, extent, linear, minus, range_of
 from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count, quotient
@@ -205,8 +205,14 @@ def _kept_up(around: Around) -> Mapping[tuple[int, ...], int]:
     found: dict[tuple[int, ...], int] = {(*c, 0): least for c, least in outer.items()}
     count = around.parameters + around.depth
     here = AffineExpr.dimension(count - 1)
-    ends = [dividend - here * times - 1 for times, dividend in map(quotient, part.upper)]
-    for rest in (*(here - low for low in part.lower), *(ends if part.multiple == 1 else ())):
+    ends = [
+        difference(dividend, product(here, times) + 1)
+        for times, dividend in map(quotient, part.upper)
+    ]
+    for rest in (
+        *(difference(here, low) for low in part.lower),
+        *(ends if part.multiple == 1 else ()),
+    ):
         form = linear_form(rest, count)
         if form is not None and any(form[0]):
             factor = gcd(*form[0])

@@ -57,6 +57,11 @@ def difference(a: AffineExpr, b: AffineExpr) -> AffineExpr:
     return _sum(a, _product(b, _MINUS_ONE))
 
 
+def product(expr: AffineExpr, factor: int) -> AffineExpr:
+    """The same as `expr * factor`."""
+    return _product(expr, AffineConstantExpr(factor))
+
+
 _MINUS_ONE = AffineConstantExpr(-1)
 
 

@@ -15,7 +15,7 @@ from stepwell.dialects.affine_bounds import (
     linear_form,
     why_not_affine,
 )
-from stepwell.dialects.affine_substitution import difference, substituted, value_at
+from stepwell.dialects.affine_substitution import difference, product, substituted, value_at
 from stepwell.dialects.affine_text import compact, format_affine
 from stepwell.dialects.loop import LoadOp
 from stepwell.driver.pipeline_spec import parse_passes
@@ -88,6 +88,7 @@ def test_dimensions_are_replaced_as_xdsl_does(expr: AffineExpr, replacements: li
 @given(expressions, expressions)
 def test_differences_and_values_are_those_of_xdsl(expr: AffineExpr, other: AffineExpr):
     assert difference(expr, other) == expr - other
+    assert all(product(expr, factor) == expr * factor for factor in (-2, 0, 1, 3))
     for point in ((0, 0, 0), (3, -2, 7), (-5, 4, 1)):
         assert value_at(expr, point) == expr.eval(point, ())
 

@@ -18,6 +18,7 @@ from ...analysis.extremes import never_runs
 from ...analysis.regions import Box, BoxSpace, region_of, touched
 from ...analysis.scop import Access
 from ...dialects import loop
+from ...dialects.affine_substitution import difference
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type
@@ -110,7 +111,7 @@ class StagePlan:
         assert isinstance(op, loop.LoadOp | loop.StoreOp)
         old = list(op.operands_)
         lower = shifted_to(self.box.lower, len(old))
-        offsets = [e - low for e, low in zip(op.map.data.results, lower, strict=True)]
+        offsets = [difference(e, low) for e, low in zip(op.map.data.results, lower, strict=True)]
         values = [*old, *self.outer]
         exprs, used = added_up(self.layout.subscripts(offsets), values)
         position = 0 if isinstance(op, loop.LoadOp) else 1
