@@ -57,8 +57,8 @@ class SplitPlan:
             tail = peel_rest(self.nest, self.for_op, self.factor, self.rest)
         highs, values = upper_bound(self.for_op)
         outer, inner = self._nest(self.for_op, clip=self.tail == "guard")
-        before = [high - AffineExpr.dimension(0) - 1 for high in shifted_to(highs, 1)]
         for guard in self.guards:
+            before = [high - AffineExpr.dimension(0) - 1 for high in shifted_to(highs, 1)]
             add_conditions(guard, before, [inner.induction_variable, *values])
         return SplitLoops(loop_handle(self.nest, outer), loop_handle(self.nest, inner), tail)
 
