@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     VectorType,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -72,7 +74,7 @@ class CoreMem2RegPass(StepwellPass):
 
     Before: `%acc = memref.alloca() : memref<16xf32>`, which a loop loads from and stores to at `[%c0]`. After:
     `scf.for ... iter_args(%acc = %zero)`. Every access must be at constant subscripts, of the same elements as others or
-    of none of theirs, and stand in nothing but `scf.for` and `scf.if` around. An element that is read before it is
+    of none of theirs, or a load of a few lanes of a vector that is stored, and stand in nothing but `scf.for` and `scf.if` around. An element that is read before it is
     written is 0.
     """
 
@@ -119,6 +121,11 @@ class Slot:
     def overlaps(self, later: Slot) -> bool:
         return self.row == later.row and self.column + _count(self.type) > later.column
 
+    def holds(self, other: Slot) -> bool:
+        """Whether the other's elements are some of this one's."""
+        end, other_end = (slot.column + _count(slot.type) for slot in (self, other))
+        return self.row == other.row and self.column <= other.column and other_end <= end
+
 
 def _count(type_: Attribute) -> int:
     return prod(type_.get_shape()) if isinstance(type_, VectorType) else 1
@@ -135,14 +142,29 @@ def plan_slots(alloca: memref.AllocaOp) -> dict[Operation, Slot] | None:
         if slot is None or not _is_structured(use.operation, alloca.parent):
             return None
         found[use.operation] = slot
+    slots = _distinct(found)
+    return None if slots is None or len(slots) > MOST_SLOTS else found
+
+
+def _distinct(found: dict[Operation, Slot]) -> list[Slot] | None:
+    """
+    The slots of all accesses, no two of which overlap; None where they do. Plain loads of a few lanes of a vector that is stored as
+    one get the slot of that vector.
+    """
+    stored: dict[int, dict[Slot, None]] = {}
+    for op, slot in found.items():
+        if type(op) in _STORES and isinstance(slot.type, VectorType):
+            stored.setdefault(slot.row, {})[slot] = None
     types: dict[Slot, Attribute] = {}
-    for slot in found.values():
+    for op, slot in found.items():
+        if type(op) is vector.LoadOp:
+            wider = (one for one in stored.get(slot.row, ()) if one.holds(slot))
+            slot = found[op] = max(wider, key=lambda one: _count(one.type), default=slot)
         known = types.setdefault(slot, slot.type)
         if known is not slot.type and known != slot.type:
             return None
     slots = sorted(types)
-    overlap = any(one.overlaps(other) for one, other in pairwise(slots))
-    return None if overlap or len(slots) > MOST_SLOTS else found
+    return None if any(one.overlaps(other) for one, other in pairwise(slots)) else slots
 
 
 def _slot_of(op: Operation, type_: MemRefType[Attribute]) -> Slot | None:
@@ -214,12 +236,14 @@ class _Promotion:
         self._slot_of: dict[Operation, int] = {}
         self._types: list[Attribute] = []
         self._hints: list[str | None] = []
+        self._columns: list[int] = []
         for alloca, slots in found:
             first = len(self._types)
             numbers = {slot: first + n for n, slot in enumerate(sorted(set(slots.values())))}
             self._types += [slot.type for slot in numbers]
             self._hints += [alloca.memref.name_hint] * len(numbers)
             self._slot_of |= {op: numbers[slot] for op, slot in slots.items()}
+            self._columns += [slot.column for slot in numbers]
         self._unmasked = self._slots_seen_through_one_mask()
         self._around = self._operations_around()
         self._effects: dict[Block, Effects] = {}
@@ -335,6 +359,8 @@ class _Promotion:
                 assert isinstance(op, vector.MaskedLoadOp)
                 value = _select(op, op.mask, value, op.pass_thru)
             (result,) = op.results
+            if result.type != value.type:
+                value = self._lanes_of(op, value, slot)
             replace_uses(result, value)
         else:
             value = _stored(op)
@@ -343,6 +369,19 @@ class _Promotion:
                 value = _select(op, op.mask, value, self._value(slot, values))
             values[slot] = value
         erase_leaf(op)
+
+    def _lanes_of(self, op: Operation, value: SSAValue, slot: int) -> SSAValue:
+        """The lanes of a slot's vector that a load is of."""
+        (result,) = op.results
+        last = constant_value(operands_of(op)[-1])
+        assert last is not None
+        first = last - self._columns[slot]
+        lanes = DenseArrayBase.from_list(i64, range(first, first + _count(result.type)))
+        part = vector.ShuffleOp(value, value, lanes, result_type=cast(Any, result.type))
+        block = op.parent
+        assert block is not None
+        block.insert_op_before(part, op)
+        return part.results[0]
 
     def _for(self, op: scf.ForOp, live: int, values: dict[int, SSAValue]) -> None:
         body = op.body.block

@@ -118,3 +118,40 @@ func.func @stay(%i: index, %a: vector<4xf32>, %x: memref<4xf32>) -> (f32, f32) {
   "memref.copy"(%copied, %x) : (memref<4xf32>, memref<4xf32>) -> ()
   func.return %u, %o : f32, f32
 }
+
+// Loads of a few lanes of a vector that is stored as one are lanes of the value: a row of seven elements in pieces.
+// CHECK-LABEL: @pieces
+func.func @pieces(%v: vector<8xf32>, %y: memref<7xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c6 = arith.constant 6 : index
+  // CHECK-NOT:  alloca
+  %s = memref.alloca() : memref<8xf32>
+  vector.store %v, %s[%c0] : memref<8xf32>, vector<8xf32>
+  // CHECK:      %a = vector.shuffle %v, %v [0, 1, 2, 3] : vector<8xf32>, vector<8xf32>
+  // CHECK-NEXT: vector.store %a, %y[%c0] : memref<7xf32>, vector<4xf32>
+  %a = vector.load %s[%c0] : memref<8xf32>, vector<4xf32>
+  vector.store %a, %y[%c0] : memref<7xf32>, vector<4xf32>
+  // CHECK-NEXT: %b = vector.shuffle %v, %v [4, 5] : vector<8xf32>, vector<8xf32>
+  %b = vector.load %s[%c4] : memref<8xf32>, vector<2xf32>
+  vector.store %b, %y[%c4] : memref<7xf32>, vector<2xf32>
+  // CHECK:      %c = vector.shuffle %v, %v [6] : vector<8xf32>, vector<8xf32>
+  %c = vector.load %s[%c6] : memref<8xf32>, vector<1xf32>
+  vector.store %c, %y[%c6] : memref<7xf32>, vector<1xf32>
+  func.return
+}
+
+// What reaches over two vectors stays in memory.
+// CHECK-LABEL: @across
+func.func @across(%v: vector<4xf32>, %y: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  // CHECK:      memref.alloca
+  %s = memref.alloca() : memref<8xf32>
+  vector.store %v, %s[%c0] : memref<8xf32>, vector<4xf32>
+  vector.store %v, %s[%c4] : memref<8xf32>, vector<4xf32>
+  %a = vector.load %s[%c2] : memref<8xf32>, vector<4xf32>
+  vector.store %a, %y[%c0] : memref<4xf32>, vector<4xf32>
+  func.return
+}
