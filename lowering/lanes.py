@@ -63,6 +63,14 @@ _APART = frozenset(
 """All others are the same operation on vectors."""
 
 
+_PREDICATES = {
+    AffineConstraintKind.ge: "sge",
+    AffineConstraintKind.le: "sle",
+    AffineConstraintKind.eq: "eq",
+}
+"""How a constraint is compared with zero."""
+
+
 class LaneConverter:
     """Converts the body of a vector loop for some of its lanes."""
 
@@ -234,13 +242,35 @@ class LaneConverter:
         self.values.mask = both(builder, self.values.mask, condition)
 
     def _condition(self, op: loop.IfOp, operands: list[SSAValue], builder: CoreBuilder) -> SSAValue:
-        """The lanes for which the condition holds."""
-        condition: SSAValue | None = None
-        for constraint in op.condition.data.constraints:
-            holds = self._holds(builder, constraint, operands)
-            condition = both(builder, condition, holds)
-        assert condition is not None
+        """The lanes for which the condition holds. What all lanes have in common is asked once."""
+        constraints = op.condition.data.constraints
+        shared = [c for c in constraints if self.values.stride(c.lhs, operands) == 0]
+        holds = [self._holds(builder, c, operands) for c in constraints if c not in shared]
+        if shared:
+            holds.append(self.values.spread(builder, self._hold(builder, shared, operands)))
+        condition, *others = holds
+        for other in others:
+            condition = both(builder, condition, other)
         return condition
+
+    def _hold(
+        self,
+        builder: CoreBuilder,
+        constraints: Sequence[AffineConstraintExpr],
+        operands: Sequence[SSAValue],
+    ) -> SSAValue:
+        """An i1 that is true where constraints hold (against zero) that are the same in all lanes."""
+        result: SSAValue | None = None
+        for constraint in constraints:
+            sides = (
+                self.values.expand(builder, constraint.lhs, operands),
+                self.scalar.expander.constant(0),
+            )
+            word = _PREDICATES[constraint.kind]
+            holds = builder.shared(arith.CmpiOp, sides, i1, predicate(word), mark=word)
+            result = both(builder, result, holds)
+        assert result is not None
+        return result
 
     def _inverted(self, builder: CoreBuilder, mask: SSAValue) -> SSAValue:
         all_lanes = self.values.dense(self.values.type_of(i1), [1])
@@ -257,11 +287,7 @@ class LaneConverter:
         if stride == -1 and kind is AffineConstraintKind.ge:
             first = self.values.expand(builder, expr + 1, operands)
             return builder.shared(vector.CreateMaskOp, (first,), mask_type, mark=self.values.lanes)
-        word = {
-            AffineConstraintKind.ge: "sge",
-            AffineConstraintKind.le: "sle",
-            AffineConstraintKind.eq: "eq",
-        }[kind]
+        word = _PREDICATES[kind]
         values = self.values.indices(builder, expr, operands)
         zeros = self.values.spread(builder, expander.constant(0))
         sides = (values, zeros)

@@ -129,6 +129,7 @@ MADE_OF_EXAMPLES = {
     "mirror": (["row.mirror", "column.mirror"], {}),
     "normalize": ([], {}),
     "partition": (["i.front", "i", "i.back"], {"loop": "i"}),
+    "skip_padding": (["k"], {"loop": "k"}),
     "reverse_compute_at": (["i2", "j2"], {"loops": ["i2", "j2"]}),
     "reverse_inline": ([], {}),
     "rfactor": (["y.rf"], {"initialise": ["y.rf.init0"], "combine": ["l.combine"]}),

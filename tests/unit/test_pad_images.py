@@ -13,6 +13,13 @@ from stepwell.transforms.graph.pad_images import Borders
 RNG = np.random.default_rng(15)
 
 
+class WhereverPossible(Borders):
+    """Writes images inside of their borders whatever that takes."""
+
+    def _why_slower(self, conv):
+        return None
+
+
 def network(image, stride, low, high):
     """Two convolutions with a residual between them; the second one's window is 3 x 2, and is padded unevenly."""
     h, w = image
@@ -45,7 +52,7 @@ def test_images_are_written_inside_of_their_border(image, stride, low, high):
         for shape in ((2, 2, *image, 4), (2, 4, 2, 4, 3, 3), (1, 4, 2, 4, 3, 2))
     ]
     (expected,) = interpret(module, args)
-    borders = Borders(Target.parse("zen4"))
+    borders = WhereverPossible(Target.parse("zen4"))
     *_, conv = (op for op in module.walk() if isinstance(op, BlockedConvOp))
     borders.pad(conv)
     assert sum(isinstance(op, PadOp) for op in module.walk()) == 1

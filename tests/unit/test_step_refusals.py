@@ -73,11 +73,14 @@ REASSOCIATING = {
     "reverse_compute_at",
     "reverse_inline",
     "rfactor",
+    "skip_padding",
     "tile",
     "unroll_and_jam",
     "vectorize",
 }
-"""Those for which reductions that may be joined in any order do not count as dependences."""
+"""
+Those for which reductions that may be joined in any order do not count as dependences, and the one that leaves out terms that are 0.
+"""
 
 
 @pytest.mark.parametrize("keyword", sorted(STEPS))

@@ -32,8 +32,8 @@ def test_padding_counts_the_corners_too() -> None:
     program = """
     func.func @f(%A: memref<9xi32>, %v: i32) {
       %T = loop.alloc stack : memref<SIZExi32>
-      loop.for parallel "i" %i = 0 to 3 {
-        loop.for parallel "j" %j = 0 to 3 {
+      loop.for serial "i" %i = 0 to 3 {
+        loop.for serial "j" %j = 0 to 3 {
           loop.store %v, %T[%i + %j] : memref<SIZExi32>
         }
       }
