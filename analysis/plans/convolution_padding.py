@@ -2,8 +2,8 @@
 The terms of a convolution whose element of the image is outside of it, which add nothing: how many these are, and which of
 them a register tile's loops can leave out.
 
-Of an image of 7 x 7 pixels and a window of 3 x 3 these are 80 of 441 terms. (oneDNN's kernels leave them out, too:
-Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018, pad instead.)
+Of an image of 7 x 7 pixels and a window of 3 x 3 these are 80 of 441 terms. oneDNN's kernels leave them out, too; others
+pad the image. (Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018.)
 """
 
 from __future__ import annotations
