@@ -65,6 +65,14 @@ def _definition(constant: SSAValue) -> Operation:
     return constant.owner
 
 
+PREDICATES = {
+    AffineConstraintKind.ge: "sge",
+    AffineConstraintKind.le: "sle",
+    AffineConstraintKind.eq: "eq",
+}
+"""How the left side of a constraint is compared with zero."""
+
+
 @dataclass
 class AffineExpander:
     """
@@ -253,15 +261,10 @@ class AffineExpander:
         operands: Sequence[SSAValue],
     ) -> SSAValue:
         """An i1 that is true where all constraints (against zero) hold."""
-        predicates = {
-            AffineConstraintKind.ge: "sge",
-            AffineConstraintKind.le: "sle",
-            AffineConstraintKind.eq: "eq",
-        }
         result: SSAValue | None = None
         for constraint in constraints:
             value = self.expand(builder, constraint.lhs, operands)
-            word = predicates[constraint.kind]
+            word = PREDICATES[constraint.kind]
             sides = (value, self.constant(0))
             holds = builder.shared(arith.CmpiOp, sides, i1, predicate(word), mark=word)
             result = holds if result is None else builder.emit(arith.AndIOp, (result, holds), i1)

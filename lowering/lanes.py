@@ -24,6 +24,7 @@ from ..dialects.combiner import Combiner
 from ..dialects.leaf_operations import append_leaf, leaf
 from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
+from .affine_to_arith import PREDICATES
 from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_choices import load_chosen
@@ -61,14 +62,6 @@ _APART = frozenset(
     }
 )
 """All others are the same operation on vectors."""
-
-
-_PREDICATES = {
-    AffineConstraintKind.ge: "sge",
-    AffineConstraintKind.le: "sle",
-    AffineConstraintKind.eq: "eq",
-}
-"""How a constraint is compared with zero."""
 
 
 class LaneConverter:
@@ -266,7 +259,7 @@ class LaneConverter:
                 self.values.expand(builder, constraint.lhs, operands),
                 self.scalar.expander.constant(0),
             )
-            word = _PREDICATES[constraint.kind]
+            word = PREDICATES[constraint.kind]
             holds = builder.shared(arith.CmpiOp, sides, i1, predicate(word), mark=word)
             result = both(builder, result, holds)
         assert result is not None
@@ -287,7 +280,7 @@ class LaneConverter:
         if stride == -1 and kind is AffineConstraintKind.ge:
             first = self.values.expand(builder, expr + 1, operands)
             return builder.shared(vector.CreateMaskOp, (first,), mask_type, mark=self.values.lanes)
-        word = _PREDICATES[kind]
+        word = PREDICATES[kind]
         values = self.values.indices(builder, expr, operands)
         zeros = self.values.spread(builder, expander.constant(0))
         sides = (values, zeros)
