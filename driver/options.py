@@ -95,6 +95,11 @@ class Options:
         return self.machine.cache(1).bytes
 
     @property
+    def vector_bits(self) -> int:
+        """The bits of one of the target's vector registers."""
+        return self.machine.vector_bits
+
+    @property
     def cache_bytes(self) -> int:
         """The target's last-level cache."""
         return self.machine.caches[-1].bytes

@@ -98,7 +98,7 @@ def native_code(
     """
     target = target or Target.host()
     with collector_paused():
-        lowered = _lowered(module, checked_threads(threads))
+        lowered = _lowered(module, checked_threads(threads), target.vector_bits)
         source = emit_llvm(
             lowered,
             triple=target.triple,
@@ -118,14 +118,14 @@ def native_code(
     )
 
 
-def _lowered(module: ModuleOp, threads: int) -> ModuleOp:
+def _lowered(module: ModuleOp, threads: int, vector_bits: int) -> ModuleOp:
     """The module at level 5."""
     level = level_of(module)
     if level is Level.CORE:
         if any(isinstance(op, math.IPowIOp) for op in operations_in(module)):
             module = module.clone()
             expand_math(module)
-        return lowered_to_llvm(module, threads)
+        return lowered_to_llvm(module, threads, vector_bits)
     if level is not Level.LLVM:
         raise _not_lowered(module)
     return with_team(module, threads) if threads else module

@@ -72,11 +72,8 @@ def _proposed(found: WindowReduction, target: Target) -> tuple[WindowsPlan, ...]
 def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     """
     The plan without a copy of the image, where vectors have masks, and only the tile's axes go beyond its border: of others each load
-    would ask whether it is inside. Without registers for masks a tile is one vector wide: LLVM 22 loads the upper half of a vector of
-    two registers as a whole where no lane of it is asked for.
+    would ask whether it is inside.
     """
-    if plan.lanes[1] > model.width and not model.core.stores_by_masks:
-        return
     r, cut = model.r, (plan.lanes[0], *(() if plan.rows is None else plan.rows[:1]))
     is_cut = all(axis in cut for axis in r.parallel if r.leaves(axis))
     has_masks = model.core.has_masks(r.facts.element_bytes(r.image))

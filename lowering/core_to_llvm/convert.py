@@ -50,33 +50,36 @@ class ConvertCoreToLLVMPass(StepwellPass):
     `GOMP_parallel`. 0 threads are as many as `omp_get_max_threads` says when the code runs; for 1 there is
     no call, but a loop. See parallel.py for what stays a loop in any case.
 
+    `vector_bits` are those of a vector register: a masked load of more is one for each register. For 0 it stays one load.
+
     Raises StepwellError for an operation or type without a rule, and leaves the module as it was.
     """
 
     name = "convert-core-to-llvm"
     level_in: ClassVar[Level] = Level.CORE
     level_out: ClassVar[Level] = Level.LLVM
-    zero_has_meaning = frozenset({"threads"})
+    zero_has_meaning = frozenset({"threads", "vector_bits"})
 
     threads: int = 0
+    vector_bits: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lowered = lowered_to_llvm(op, self.threads)
+        lowered = lowered_to_llvm(op, self.threads, self.vector_bits)
         op.detach_region(op.body)
         op.add_region(lowered.detach_region(lowered.body))
 
 
-def lowered_to_llvm(module: ModuleOp, threads: int = 0) -> ModuleOp:
+def lowered_to_llvm(module: ModuleOp, threads: int = 0, vector_bits: int = 0) -> ModuleOp:
     """
     The level-5 module for a level-4 one, which is left as it is.
 
-    `threads` is what the pass says of it.
+    `threads` and `vector_bits` are what the pass says of them.
 
     Raises StepwellError for an operation or type without a rule.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
     types = {function.sym_name.data: function.function_type for function in functions}
-    symbols = Symbols(types, threads)
+    symbols = Symbols(types, threads, vector_bits)
     converted = [_convert_symbol(op, symbols) for op in module.ops]
     added = (*symbols.declared.values(), *symbols.outlined)
     return ModuleOp([*added, *converted], attributes=dict(module.attributes))

@@ -6,6 +6,7 @@ xDSL's llvm dialect lacks some of LLVM's vector instructions; each place that go
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import llvm, vector
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...analysis.masks import lanes_that_may_hold
 from ...analysis.operations import operands_of
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
@@ -96,10 +98,45 @@ def _convert_masked_load(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.MaskedLoadOp)
     type_, stored = result_type(op), memory_type(op.result.type)
     pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
-    operands = (pointer, e.value(op.mask), _as_stored(e, op.pass_thru, stored))
-    result = e.call_intrinsic(f"llvm.masked.load.{mangled(stored)}.p0", operands, stored)
-    assert result is not None
+    asked = lanes_that_may_hold(op.mask, _lanes(stored))
+    otherwise = _as_stored(e, op.pass_thru, stored)
+    result = _masked_load(e, pointer, e.value(op.mask), otherwise, asked)
     e.bind(op.result, result if stored == type_ else e.emit(llvm.TruncOp, (result,), type_))
+
+
+def _masked_load(
+    e: Emitter, pointer: SSAValue, mask: SSAValue, otherwise: SSAValue, asked: Sequence[bool]
+) -> SSAValue:
+    """
+    Loads of at most a vector register each, of those that have a lane in `asked`.
+
+    LLVM 22.1 forgets the mask of a register of AVX2, and reads beyond the end of arrays, where it finds on its way to instructions
+    that no lane of it can be asked for: so it is not given such loads.
+    """
+    type_, lanes = otherwise.type, _lanes(otherwise.type)
+    element = cast(AnyVector, type_).element_type
+    if not any(asked):
+        return otherwise
+    if not 0 < e.symbols.vector_bits < 8 * lanes * element_bytes(element):
+        name = f"llvm.masked.load.{mangled(type_)}.p0"
+        result = e.call_intrinsic(name, (pointer, mask, otherwise), type_)
+        assert result is not None
+        return result
+    half = 1 << (lanes - 1).bit_length() - 1
+    upper_pointer = e.pointer_at(pointer, (half,), element, inbounds=False)
+    lower, upper = (
+        _masked_load(
+            e,
+            start,
+            shuffle(e, mask, mask, part),
+            shuffle(e, otherwise, otherwise, part),
+            asked[part.start : part.stop],
+        )
+        for start, part in ((pointer, range(half)), (upper_pointer, range(half, lanes)))
+    )
+    if lanes < 2 * half:
+        upper = shuffle(e, upper, upper, [min(lane, lanes - half - 1) for lane in range(half)])
+    return shuffle(e, lower, upper, range(lanes))
 
 
 def _convert_masked_store(e: Emitter, op: Operation) -> None:

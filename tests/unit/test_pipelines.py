@@ -50,7 +50,9 @@ def test_a_target_given_as_an_object_is_what_kernels_are_scheduled_for():
 def test_a_pass_reads_the_options_of_the_same_names():
     options = Options(target="x86-64-v3", fp="fast", threads=3)
     assert make_pass(ConvertTeToLoopPass, options) == ConvertTeToLoopPass(fp="fast")
-    assert make_pass(ConvertCoreToLLVMPass, options) == ConvertCoreToLLVMPass(threads=3)
+    assert make_pass(ConvertCoreToLLVMPass, options) == ConvertCoreToLLVMPass(
+        threads=3, vector_bits=256
+    )
     assert make_pass(ScheduleByRulesPass, options) == ScheduleByRulesPass(target="x86-64-v3")
     last_level = Target.parse("x86-64-v3").caches[-1].bytes
     assert make_pass(TeFusePass, options).cache_bytes == last_level

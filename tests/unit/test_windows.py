@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from numpy.lib.stride_tricks import sliding_window_view
-from stepwell.analysis.facts import facts_of_loops
-from stepwell.analysis.plans.windows_plan import WindowsPlan
 from stepwell.interpreters.harness import interpret
-from stepwell.tuning.families import FAMILIES
-from stepwell.tuning.rules import kernels
 
 RNG = np.random.default_rng(3)
 
@@ -87,19 +83,6 @@ def test_masks_leave_out_what_is_outside_of_the_image(width, stride, dilation, t
     under = windows(x, 3, stride, dilation, dilation, 0.0)
     expected = np.einsum("ncijkl,ckl->ncij", under, w[:, 0])
     np.testing.assert_allclose(run(x, w), expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(("name", "most"), [("x86-64-v3", 8), ("x86-64-v4", 48)])
-def test_tiles_with_masks_are_one_vector_wide_where_masks_have_no_registers(name, most):
-    """LLVM 22 loads the upper half of two vectors as a whole where a mask leaves it out."""
-    x, w = np.zeros((1, 8, 24, 40), np.float32), np.zeros((8, 1, 3, 3), np.float32)
-    target = sw.Target.of(name)
-    low = sw.jit(lambda x, w: sw.conv(x, w, padding=1, groups=8), target=target).lower(x, w)
-    (kernel,) = kernels(low.unscheduled())
-    facts = facts_of_loops(kernel).facts
-    plans = [choice.plan for family in FAMILIES for choice in family.propose(facts, target, 1000)]
-    masked = [plan for plan in plans if isinstance(plan, WindowsPlan) and plan.masked]
-    assert masked and max(plan.lanes[1] for plan in masked) == most
 
 
 @pytest.mark.parametrize("width", [17, 33])
