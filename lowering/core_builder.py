@@ -149,22 +149,25 @@ class CoreBuilder:
 
     def load(
         self,
+        kind: type[Operation],
         operands: Sequence[SSAValue],
         result: Attribute,
         may_leave: Callable[[CoreLoop], bool],
+        *,
+        mark: Hashable = None,
     ) -> SSAValue:
         """
-        An element of a buffer, which with its subscripts are the operands.
+        An element of a buffer, which with its subscripts are the operands, or neighbours in a vector. `mark` is as of `read`.
 
         It is loaded before the loops that it does not depend on and that it `may_leave`, once for each of these.
         """
         home, loop = self._home(operands, may_leave)
         if loop is None:
-            return self.read(memref.LoadOp, operands, result)
-        key = (loop, *map(id, operands))
+            return self.read(kind, operands, result, mark=mark)
+        key = (loop, kind, *map(id, operands), mark)
         known = home._loaded.get(key)
         if known is None:
-            new = leaf(memref.LoadOp, operands, (result,))
+            new = leaf(kind, operands, (result,))
             insert_leaf_before(home.block, new, loop)
             known = home._loaded[key] = new.results[0]
         return known

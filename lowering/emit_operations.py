@@ -22,7 +22,7 @@ from ..dialects.upstream.llvm import (
     VectorFCmpOp,
     VectorLlvmSelectOp,
 )
-from .core_to_llvm.scf import NO_UNROLL, NO_VECTORS
+from .core_to_llvm.scf import NO_UNROLL, NO_VECTORS, UNROLL
 from .emit_function import FunctionWriter, Handler
 from .emit_values import (
     constant_text,
@@ -302,6 +302,8 @@ def _branch(w: FunctionWriter, op: Operation) -> None:
     (to,) = op.successors
     w.pass_on(to, [w.reference(value) for value in op.operands])
     wishes: list[str] = []
+    if UNROLL in op.attributes:
+        wishes.append(w.module.node('!{!"llvm.loop.unroll.full"}'))
     if NO_UNROLL in op.attributes:
         wishes.append(w.module.node('!{!"llvm.loop.unroll.disable"}'))
     if NO_VECTORS in op.attributes:

@@ -42,7 +42,7 @@ class LaneAccesses:
             mask = self.values.mask
             if mask is not None and self._is_private(op):
                 mask = None
-            new = self._vector(builder, buffer, self._subscripts(access, builder), mask)
+            new = self._vector(builder, access.buffer, self._subscripts(access, builder), mask)
             self._bind_loaded(op, new, mask)
             return
         place = strided_place(op, self.values, builder)
@@ -65,15 +65,18 @@ class LaneAccesses:
     def _vector(
         self,
         builder: CoreBuilder,
-        buffer: SSAValue,
+        source: SSAValue,
         indices: Sequence[SSAValue],
         mask: SSAValue | None,
     ) -> SSAValue:
-        """The elements from an index on, one in each lane that runs."""
+        """The elements of a buffer from an index on, one in each lane that runs."""
+        scalar = self.values.scalar
+        buffer = scalar.values[source]
         element = memref_type(buffer).element_type
         type_ = self.values.type_of(element)
         if mask is None:
-            return builder.read(vector.LoadOp, (buffer, *indices), type_, mark=self.values.lanes)
+            used, may_leave = (buffer, *indices), scalar.may_leave_copies(source)
+            return builder.load(vector.LoadOp, used, type_, may_leave, mark=self.values.lanes)
         masked = (buffer, *indices, mask, self.values.zero(element))
         return builder.read(vector.MaskedLoadOp, masked, type_)
 

@@ -6,7 +6,7 @@ A value that is the same in all lanes stays a scalar.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Protocol, cast
@@ -30,7 +30,7 @@ from ..dialects.affine_bounds import linear_form
 from ..dialects.dtypes import is_float
 from ..dialects.leaf_operations import take_name
 from .affine_to_arith import AffineExpander
-from .core_builder import CoreBuilder, Properties, lane_position
+from .core_builder import CoreBuilder, CoreLoop, Properties, lane_position
 from .vector_loops import VectorLoop
 
 
@@ -47,6 +47,8 @@ class ScalarConverter(Protocol):
     def load_element(self, op: loop.LoadOp, builder: CoreBuilder) -> SSAValue: ...
 
     def is_inside(self, op: loop.LoadOp) -> bool: ...
+
+    def may_leave_copies(self, buffer: SSAValue) -> Callable[[CoreLoop], bool]: ...
 
     def stack_buffer(self, type_: MemRefType[Attribute]) -> SSAValue: ...
 

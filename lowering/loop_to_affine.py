@@ -30,7 +30,6 @@ from ..transforms.stepwell_pass import StepwellPass
 
 LOOP_NAME = "stepwell.loop"
 LOOP_KIND = "stepwell.kind"
-LOOP_MODE = "stepwell.mode"
 
 
 @dataclass
@@ -99,7 +98,7 @@ class _FunctionConverter:
         new.attributes[LOOP_NAME] = op.loop_name
         new.attributes[LOOP_KIND] = StringAttr(op.kind.data.value)
         if op.mode is not None:
-            new.attributes[LOOP_MODE] = StringAttr(op.mode.data.value)
+            new.attributes[loop.MODE] = StringAttr(op.mode.data.value)
         builder.insert(new)
 
     def _if(self, op: loop.IfOp, builder: Builder) -> None:

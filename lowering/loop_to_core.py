@@ -32,15 +32,12 @@ from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
-from .lane_count import LaneBlock, is_written_out, lane_block, lane_count
+from .lane_count import LaneBlock, is_alike, is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites
 from .reciprocals import may_multiply, shared_reciprocal
 from .transposed import convert_transposed
 from .vector_loops import VectorLoop
-
-MODE = "stepwell.mode"
-"""Attribute of an `scf.for`: how the loop it came from was marked to run."""
 
 
 @frozen
@@ -52,12 +49,17 @@ class _Form:
     transposed: LaneBlock | None
     """where it is the outer one of two vector loops"""
     is_written_out: bool
+    """its iterations, one after the other"""
+    is_alike: bool
+    """a loop whose iterations LLVM writes out: they are alike"""
 
     @staticmethod
     def of(op: loop.ForOp) -> _Form:
         lanes = lane_count(op) if _runs_in_lanes(op) else None
         transposed = lane_block(op) if lanes is None else None
-        return _Form(lanes, transposed, is_written_out(op))
+        copies = is_written_out(op)
+        alike = copies and is_alike(op)
+        return _Form(lanes, transposed, copies and not alike, alike)
 
 
 @dataclass
@@ -161,10 +163,14 @@ class FunctionConverter:
         sides, flags = (self.values[op.lhs], reciprocal), {"fastmath": op.fastmath}
         self._named(op.result, builder.emit(arith.MulfOp, sides, reciprocal.type, flags))
 
-    def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
+    def _form(self, op: loop.ForOp) -> _Form:
         form = self._forms.get(op)
         if form is None:
             form = self._forms[op] = _Form.of(op)
+        return form
+
+    def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
+        form = self._form(op)
         if form.lanes is not None:
             convert_lanes(self, op, form.lanes, builder)
             return
@@ -239,7 +245,7 @@ class FunctionConverter:
         new = builder.insert(structured(scf.ForOp, (lower, upper, step), (Region(body),)))
         self._sources[new] = op
         if op.mode is not None:
-            new.attributes[MODE] = StringAttr(op.mode.data.value)
+            new.attributes[loop.MODE] = StringAttr(op.mode.data.value)
         if loop.UNROLLED in op.attributes:
             new.attributes[loop.UNROLLED] = loop.MARK
         return builder.inside_loop(new)
@@ -290,7 +296,25 @@ class FunctionConverter:
                 and self.is_inside(op)
             )
 
-        return builder.load((buffer, *indices), memref_type(buffer).element_type, may_leave)
+        element = memref_type(buffer).element_type
+        return builder.load(memref.LoadOp, (buffer, *indices), element, may_leave)
+
+    def may_leave_copies(self, buffer: SSAValue) -> Callable[[CoreLoop], bool]:
+        """
+        Whether a load of a buffer may stand before a loop that it does not depend on: one that LLVM writes out, which has
+        iterations, and in which nothing changes the buffer.
+        """
+
+        def may_leave(core_loop: CoreLoop) -> bool:
+            source = self._sources.get(core_loop)
+            return (
+                source is not None
+                and self._form(source).is_alike
+                and self.writes is not None
+                and not self.writes.may_change(source, buffer)
+            )
+
+        return may_leave
 
     def is_inside(self, op: loop.LoadOp) -> bool:
         """Whether the element exists whatever the conditions around the load say."""
@@ -391,7 +415,8 @@ class ConvertLoopToCorePass(StepwellPass):
     A loop marked `threads` becomes an scf.parallel, whose iterations have stack buffers of their own, if
     it is parallel too; one marked `vector` operations on vectors of as many lanes as it has iterations;
     two of these, one inside the other, that read along one and write along the other, a transposition in
-    registers; one marked `unroll` its iterations one after the other. Where that cannot be it stays a loop, a
+    registers; one marked `unroll` its iterations one after the other. Where these are alike, as the rows of a register
+    tile, one stands for all in a loop that LLVM writes out. Where something cannot be it stays a loop, too, a
     correct way to run it, as its iterations may run in any order the mark allows. Then the mark stays
     visible as the attribute `stepwell.mode = "vector"` of the `scf.for`.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import accumulate
 from math import exp
-from operator import sub
+
+import numpy as np
 
 from ...frozen import frozen
 from ...targets.core import Cache, Core, Number
@@ -196,15 +196,13 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     """
     sets = max(cache.way_bytes // cache.line_bytes, 1)
     lines = -(-width // cache.line_bytes)
-    line_bytes = cache.line_bytes
-    used = Counter([row * stride // line_bytes % sets for row in range(rows)])
-    if lines == 1 or not used:
-        return max(used.values(), default=0)
+    if lines == 1:
+        places = (row * stride // cache.line_bytes % sets for row in range(rows))
+        return max(Counter(places).values(), default=0)
+    used = np.bincount(np.arange(rows) * stride // cache.line_bytes % sets, minlength=sets)
     # In a set are the pieces that begin in it or up to so many lines before, around the end of the sets: sums of neighbours.
-    count = used.get  # what is missing is none, without a call of Python
-    begun = [count(number % sets, 0) for number in range(1 - lines, sets)]
-    sums = [0, *accumulate(begun)]
-    return max(map(sub, sums[lines:], sums))
+    begun = np.cumsum(np.concatenate(([0], used[np.arange(1 - lines, sets) % sets])))
+    return int((begun[lines:] - begun[:-lines]).max())
 
 
 def rows_apart(cache: Cache, rows: int, elements: int, element_bytes: int) -> int:

@@ -85,6 +85,9 @@ UNSIGNED = "stepwell.unsigned"
 NAME = "stepwell.name"
 """Argument or result attribute: what the caller calls it, where the IR could not print that as a name of its own."""
 
+MODE = "stepwell.mode"
+"""Attribute of an `scf.for`: how the loop it came from was marked to run."""
+
 UNROLLED = "stepwell.unrolled"
 """
 Attribute of a loop whose body a schedule has written out several times (`unroll` by a factor, `unroll_and_jam`), and of

@@ -159,8 +159,10 @@ def _convert_alloca(e: Emitter, op: Operation) -> None:
                 f"{MAX_STACK_BYTES}; use memref.alloc or a smaller buffer",
                 op=op,
             )
+        # LLVM keeps an array in registers where its subscripts are known, but not so many elements.
+        properties["elem_type"] = llvm.LLVMArrayType(count, properties["elem_type"])
         new = llvm.AllocaOp.create(
-            operands=(e.constant(count),), result_types=(POINTER,), properties=properties
+            operands=(e.constant(1),), result_types=(POINTER,), properties=properties
         )
         e.prologue(new)
         pointer = new.results[0]

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, llvm, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import operands_of, operations_of
-from ...dialects.loop import MARK, UNROLLED
+from ...dialects.loop import MARK, MODE, UNROLLED, RunMode
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
 from .parallel import convert_parallel
@@ -27,6 +27,9 @@ NO_UNROLL = "stepwell.no_unroll"
 Attribute of the `llvm.br` back to a loop's head: what upstream's `loop_annotation`, which xDSL lacks, says with its
 `unroll` disabled.
 """
+
+UNROLL = "stepwell.unroll"
+"""As `NO_UNROLL`, with `unroll` and `full`: LLVM writes out all iterations, of which the bounds say how many there are."""
 
 NO_VECTORS = "stepwell.no_vectors"
 """As `NO_UNROLL`, of a loop whose iterations LLVM must not put into the lanes of vectors."""
@@ -86,10 +89,19 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     assert last is not None
     if UNROLLED in op.attributes:
         last.attributes[NO_VECTORS] = MARK
-    if UNROLLED in op.attributes or not _is_short(op, body):
+    if _is_written_out(op):
+        last.attributes[UNROLL] = MARK
+    elif UNROLLED in op.attributes or not _is_short(op, body):
         last.attributes[NO_UNROLL] = MARK
     e.start(after)
     e.unflatten(op.results, header.args[1:])
+
+
+def _is_written_out(op: scf.ForOp) -> bool:
+    """Whether a schedule says that all iterations are written out, and numbers say how many these are."""
+    mode = op.attributes.get(MODE)
+    is_marked = isinstance(mode, StringAttr) and mode.data == RunMode.UNROLL
+    return is_marked and None not in (_number(op.lb), _number(op.ub), _number(op.step))
 
 
 def _is_short(op: scf.ForOp, body: Block) -> bool:

@@ -43,8 +43,8 @@ func.func @bool(%x: memref<4xi1>, %i: index) {
 
 // A static stack buffer is of the whole function, wherever it stands.
 // CHECK-LABEL: llvm.func @buffers
-// CHECK:         %[[SIX:.*]] = llvm.mlir.constant(6) : i64
-// CHECK-NEXT:    %stack = llvm.alloca %[[SIX]] x f32 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+// CHECK:         %[[ONE:.*]] = llvm.mlir.constant(1) : i64
+// CHECK-NEXT:    %stack = llvm.alloca %[[ONE]] x !llvm.array<6 x f32> {alignment = 64 : i64} : (i64) -> !llvm.ptr
 // CHECK:         llvm.cond_br %c
 // CHECK:         %[[ELEMENTS:.*]] = llvm.mul %n, %{{.*}} overflow<nsw> : i64
 // CHECK-NEXT:    %[[MORE:.*]] = llvm.add %[[ELEMENTS]], %{{.*}} overflow<nsw> : i64

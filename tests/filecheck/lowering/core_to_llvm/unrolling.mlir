@@ -95,6 +95,43 @@ func.func @written_out(%A: memref<64xf32>, %B: memref<64xf32>) attributes {stepw
   func.return
 }
 
+// One row of a register tile stands for all: LLVM writes them out, and keeps what they sum up in registers.
+// CHECK-LABEL: llvm.func @rows
+// CHECK:         llvm.alloca %{{.*}} x !llvm.array<40 x f32>
+// CHECK:         llvm.br ^{{.*}}({{.*}}) {stepwell.unroll}
+// IR-LABEL:    @rows(
+// IR-NOT:        alloca
+// IR-COUNT-5:    fadd contract <8 x float>
+// IR-NOT:        fadd x float>
+func.func @rows(%A: memref<5x64xf32>, %B: memref<64x8xf32>, %C: memref<5x8xf32>) attributes {stepwell.noalias} {
+  %tile = loop.alloc register : memref<5x8xf32>
+  loop.for parallel unroll "first" %i = 0 to 5 {
+    loop.for parallel vector "first.j" %j = 0 to 8 {
+      %old = loop.load %C[%i, %j] : memref<5x8xf32>
+      loop.store %old, %tile[%i, %j] : memref<5x8xf32>
+    }
+  }
+  loop.for reduction "k" %k = 0 to 64 {
+    loop.for parallel unroll "i" %i = 0 to 5 {
+      loop.for parallel vector "j" %j = 0 to 8 {
+        %a = loop.load %A[%i, %k] : memref<5x64xf32>
+        %b = loop.load %B[%k, %j] : memref<64x8xf32>
+        %p = arith.mulf %a, %b : f32
+        %old = loop.load %tile[%i, %j] : memref<5x8xf32>
+        %new = arith.addf %old, %p : f32
+        loop.store %new, %tile[%i, %j] : memref<5x8xf32>
+      }
+    }
+  }
+  loop.for parallel unroll "last" %i = 0 to 5 {
+    loop.for parallel vector "last.j" %j = 0 to 8 {
+      %sum = loop.load %tile[%i, %j] : memref<5x8xf32>
+      loop.store %sum, %C[%i, %j] : memref<5x8xf32>
+    }
+  }
+  func.return
+}
+
 // IR-DAG:      ![[LOOP]] = distinct !{![[LOOP]], ![[OFF:[0-9]+]]
 // IR-DAG:      !{!"llvm.loop.unroll.disable"}
 // IR-DAG:      !{!"llvm.loop.vectorize.enable", i1 false}
