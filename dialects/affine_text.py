@@ -230,6 +230,8 @@ def _compacted(
     for expr in exprs:
         _add_dimensions(expr, dimensions)
     used = dict.fromkeys([same[i] for i in dimensions])
+    if len(used) == len(same) and tuple(used) == tuple(range(len(same))):
+        return exprs, same  # as it is
     position = {i: n for n, i in enumerate(used)}
     dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
     return tuple([substituted(expr, dims) for expr in exprs]), tuple(used)

@@ -34,6 +34,7 @@ class Nest:
         self.simplified = Settled()
         """loops with bounds, and conditions, of which the same is true"""
         self._operations: list[Operation] | None = None
+        self._all_loops: list[loop.ForOp] | None = None
         self._loops: dict[str, list[loop.ForOp]] | None = None
         """by name, as long as nothing changes"""
         self._buffers: dict[str, list[SSAValue]] | None = None
@@ -45,7 +46,7 @@ class Nest:
         was_changing = self._is_changing
         self._is_changing = is_changing
         if is_changing:
-            self._operations = self._loops = self._buffers = None
+            self._operations = self._all_loops = self._loops = self._buffers = None
         self._let_ask(not is_changing)
         return was_changing
 
@@ -88,13 +89,18 @@ class Nest:
         """Another function is the one under schedule from now on."""
         self.function = function
         self._frames = self._dependences = None
-        self._operations = self._loops = self._buffers = None
+        self._operations = self._all_loops = self._loops = self._buffers = None
 
     # Names.
 
     def loops(self) -> Iterator[loop.ForOp]:
         """All loops in textual order."""
-        return iter([op for op in self.operations() if type(op) is loop.ForOp])
+        if self._all_loops is not None:
+            return iter(self._all_loops)
+        found = [op for op in self.operations() if type(op) is loop.ForOp]
+        if not self._is_changing:
+            self._all_loops = found
+        return iter(found)
 
     def loop(self, name: str) -> loop.ForOp:
         """The loop called `name`. Raises StepwellError when there is none, or more than one."""
