@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
+from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from threading import RLock
@@ -50,6 +51,28 @@ def _inherits_frozen(cls: type) -> bool:
     """Whether it inherits from a frozen dataclass of the standard library, which then says how it is frozen."""
     params = (base.__dict__.get("__dataclass_params__") for base in cls.__mro__[1:])
     return any(one is not None and one.frozen for one in params)
+
+
+def replaced(instance: T, **changes: Any) -> T:
+    """As `dataclasses.replace`, in a fraction of the time where nothing is done but to set the fields."""
+    cls = type(instance)
+    names = _plain_fields(cls)
+    if not names or not changes.keys() <= names.keys():
+        return replace(instance, **changes)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+    made = object.__new__(cls)
+    own = instance.__dict__
+    if len(own) != len(names):  # cached properties are among them
+        own = {name: own[name] for name in names}
+    made.__dict__.update(own, **changes)
+    return made
+
+
+@cache
+def _plain_fields(cls: type) -> dict[str, None]:
+    """The fields of a class all of which are arguments of its constructor, which sets them; none of another one."""
+    every = fields(cls)  # pyright: ignore[reportArgumentType]
+    is_plain = all(f.init for f in every) and not hasattr(cls, "__post_init__")
+    return {f.name: None for f in every} if is_plain else {}
 
 
 class _Later:

@@ -57,6 +57,11 @@ def difference(a: AffineExpr, b: AffineExpr) -> AffineExpr:
     return _sum(a, _product(b, _MINUS_ONE))
 
 
+def plus(expr: AffineExpr, number: int) -> AffineExpr:
+    """The same as `expr + number`."""
+    return _sum(expr, AffineConstantExpr(number))
+
+
 def product(expr: AffineExpr, factor: int) -> AffineExpr:
     """The same as `expr * factor`."""
     return _product(expr, AffineConstantExpr(factor))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import islice
 from math import inf
 from operator import itemgetter
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
 from .contraction_cost import Model
@@ -132,7 +132,7 @@ class _Domains:
     def __init__(self, model: Model, *, mirrored: bool = False):
         self.model, self.problem, self.mirrored = model, model.problem, mirrored
         if mirrored:  # it is finished after that
-            self.problem = replace(model.problem, is_finished=False)
+            self.problem = replaced(model.problem, is_finished=False)
 
     def tiles(self) -> Iterator[tuple[int, int]]:
         """
@@ -196,9 +196,9 @@ class _Domains:
                     if not self.mirrored or self._can_mirror(plan):
                         yield plan
                         if self._may_pack_by_rows(plan):
-                            yield replace(plan, left_by_rows=True)
+                            yield replaced(plan, left_by_rows=True)
                         if self._may_pack_in_rows(plan):
-                            yield replace(plan, left_in_rows=True)
+                            yield replaced(plan, left_in_rows=True)
 
     def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
         """

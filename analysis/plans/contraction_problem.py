@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ...dialects.dtypes import bit_width
-from ...frozen import frozen
+from ...frozen import frozen, replaced
 from ...targets.core import Core
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
@@ -96,7 +95,7 @@ class Problem:
     @property
     def turned(self) -> Problem:
         """Cᵀ = Bᵀ Aᵀ, whose rows are columns of C."""
-        return replace(
+        return replaced(
             self, m=self.n, n=self.m, left=self.right, right=self.left, result_along_n=None
         )
 

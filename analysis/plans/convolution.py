@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import accumulate
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
 from .convolution_bound import Bound, Counted, Numbers
@@ -177,10 +177,10 @@ def _plans(
             sizes, summed, halo, tile.packs, is_alone, model.result_is_far, skips=skips
         )
         for outside in _orders(c, model, plan):
-            ordered = replace(plan, outside=outside)
+            ordered = replaced(plan, outside=outside)
             asks = tile.packs and model.asks_for_weights(ordered)
-            ordered = replace(ordered, prefetch_weights=asks)
-            yield replace(ordered, prefetch_block=model.asks_for_blocks(ordered))
+            ordered = replaced(ordered, prefetch_weights=asks)
+            yield replaced(ordered, prefetch_block=model.asks_for_blocks(ordered))
 
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:
@@ -196,7 +196,7 @@ def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tup
         return
     outermost = [axis for axis in c.m if model.extents[axis] > 1][:1]
     images = tuple(axis for axis in outermost if model.traffic.is_apart(axis))
-    if images and not model.image_returns(replace(plan, outside=images)):
+    if images and not model.image_returns(replaced(plan, outside=images)):
         yield images
 
 

@@ -9,10 +9,10 @@ Not Need O(n^2) Memory", 2021, without their running maximum: a block of rows of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from heapq import nsmallest
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
 from .cost import (
@@ -108,8 +108,8 @@ def _other_packing(plan: RowBlocksPlan, chain: RowChain) -> Iterator[RowBlocksPl
     for n, tile in enumerate(plan.tiles):
         c = chain.contraction(tile.number)
         if not _must_pack(c, tile):
-            other = replace(tile, pack_right=not tile.pack_right)
-            yield replace(plan, tiles=(*plan.tiles[:n], other, *plan.tiles[n + 1 :]))
+            other = replaced(tile, pack_right=not tile.pack_right)
+            yield replaced(plan, tiles=(*plan.tiles[:n], other, *plan.tiles[n + 1 :]))
 
 
 def _must_pack(c: Contraction, tile: TilePlan) -> bool:
@@ -171,7 +171,7 @@ class _Maker:
         gone = {tile.computed for tile in self._plan.tiles}
         ahead = [number for number in self.chain.ahead if number not in gone]
         threads = loops_on_threads(self.chain, rows, ahead, self.target)
-        return replace(self._plan, rows=rows, threads=threads)
+        return replaced(self._plan, rows=rows, threads=threads)
 
     @cached_property
     def _plan(self) -> RowBlocksPlan:
@@ -233,7 +233,7 @@ class _Maker:
             finish is not None and reduced is not None,
             self._copied_lanes(chain, c),
         )
-        return replace(tile, pack_right=_must_pack(c, tile))
+        return replaced(tile, pack_right=_must_pack(c, tile))
 
     def _copied_lanes(self, chain: RowChain, c: Contraction) -> int:
         """For the rows of the left operand that are copied, unless what passes between statements is padded itself."""

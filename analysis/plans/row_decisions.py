@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import permutations
 from math import isqrt, prod
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Home, KernelFacts, Role, written_out
 from .lanes import block_lanes, hiding_vectors
@@ -68,7 +68,7 @@ class Decisions:
         nests = [self._placed(nest) for nest in self.nests]
         summed = self._summed_side_by_side(nests, rows) if rows > 1 else None
         if summed is not None:
-            nests[summed] = replace(nests[summed], rows=rows)
+            nests[summed] = replaced(nests[summed], rows=rows)
         fused = self._fused(nests) if summed is None and may_fuse else 0
         if not fused:
             nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
@@ -128,11 +128,11 @@ class Decisions:
         if like is not None:
             fetches, passes = bool(like.fetched), bool(like.nontemporal)
         staged = self._staged(plan.fused, plan)
-        plan = plan if staged == plan.staged else replace(plan, staged=staged)
+        plan = plan if staged == plan.staged else replaced(plan, staged=staged)
         is_fetched = fetches and plan.fused and not plan.blocks
         fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if is_fetched else ()
         past = passing_caches(self.facts, self.nests, plan, self.target) if passes else ()
-        return replace(plan, fetched=fetched, nontemporal=past, threads=self._threads(plan))
+        return replaced(plan, fetched=fetched, nontemporal=past, threads=self._threads(plan))
 
     def width(self, number: int) -> int:
         """The lanes of one vector of a nest."""
@@ -161,13 +161,13 @@ class Decisions:
             is_kept = 2 <= side <= self._side(nest)
             for across in self._blocks_of_squares(nest, side, sizes) if is_kept else ():
                 for turned in (False, True):
-                    made = replace(square, side=side, across=across, turned=turned)
-                    yield replace(plan, square=made)
+                    made = replaced(square, side=side, across=across, turned=turned)
+                    yield replaced(plan, square=made)
         if fused:
             return
         for others in permutations(sorted(plan.order[:-2])[:MOST_PERMUTED]):
             rest = (axis for axis in plan.order[:-2] if axis not in others)
-            yield replace(plan, order=(*others, *rest, *plan.order[-2:]))
+            yield replaced(plan, order=(*others, *rest, *plan.order[-2:]))
 
     def _side(self, nest: Nest) -> int:
         """The largest square: of full vectors, which take as many registers for what is read and what is made of it."""
@@ -190,7 +190,7 @@ class Decisions:
             return made
         lanes = min(plan.lanes for plan in made) if all(is_whole) else 0
         return [
-            replace(plan, lanes=lanes) if whole else plan
+            replaced(plan, lanes=lanes) if whole else plan
             for plan, whole in zip(made, is_whole, strict=True)
         ]
 
@@ -200,7 +200,7 @@ class Decisions:
         lanes = block_lanes(nest, self.core, plan.order[-1])
         if plan.rows > 1:
             lanes = self._lanes_of_rows(nest, plan.rows)
-        return replace(plan, lanes=lanes if lanes > 1 else 0)
+        return replaced(plan, lanes=lanes if lanes > 1 else 0)
 
     def _lanes_of_rows(self, nest: Nest, rows: int) -> int:
         """Elements of a block of each of several rows, whose vectors hide the latency together."""
@@ -217,7 +217,7 @@ class Decisions:
         most = self.core.cache(1).bytes // SHARE_OF_RESULTS
         most //= self.facts.element_bytes(nest.writes[0])
         if nest.extent(inner) > 2 * most:
-            return replace(plan, results=most)
+            return replaced(plan, results=most)
         around, threads = prod(map(nest.extent, plan.order[:-2])), team(self.target)
         is_dealt = (
             pays(self.seconds)
@@ -225,7 +225,7 @@ class Decisions:
             and nest.extent(outer) >= LEAST_TERMS * threads
             and nest.sums_in_any_order
         )
-        return replace(plan, parts=threads if is_dealt else 1)
+        return replaced(plan, parts=threads if is_dealt else 1)
 
     # All nests.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..cost import WRITTEN_OUT
 from ..facts import KernelFacts, Role, distributed, groups_of
@@ -137,31 +137,31 @@ class _Search:
             for own, count, is_whole in zip(plan.nests, lanes, whole, strict=True)
         )
         blocks = shared if plan.blocks else 0
-        return self.decisions.completed(replace(plan, nests=nests, blocks=blocks), like=plan)
+        return self.decisions.completed(replaced(plan, nests=nests, blocks=blocks), like=plan)
 
     def _vary_nest(self, number: int) -> None:
         """One nest's decisions, one after the other."""
         best = self._best
         for other in self._other_nests(best.nests[number], number, best.fused):
             nests = (*best.nests[:number], other, *best.nests[number + 1 :])
-            self._look_at(self.decisions.completed(replace(best, nests=nests), like=best))
+            self._look_at(self.decisions.completed(replaced(best, nests=nests), like=best))
 
     def _other_nests(self, plan: NestPlan, number: int, fused: int) -> Iterator[NestPlan]:
         """The plans of a nest that differ in one decision."""
         nest, width = self.decisions.nests[number], self.decisions.width(number)
         if plan.lanes and len(plan.order) > fused:
-            yield from (replace(plan, lanes=width * vectors) for vectors in self.vectors)
+            yield from (replaced(plan, lanes=width * vectors) for vectors in self.vectors)
         if not fused and is_sum_around_results(nest, plan.order):
             terms = nest.extent(plan.order[-2]) // plan.parts
-            yield from (replace(plan, jam=jam) for jam in JAMS if 2 * jam <= terms)
+            yield from (replaced(plan, jam=jam) for jam in JAMS if 2 * jam <= terms)
         if not fused and plan.lanes and is_one_sum(nest, plan.order):
             blocks = nest.extent(plan.order[-1]) // plan.lanes
-            yield from (replace(plan, turns=turns) for turns in TURNS if 4 * turns <= blocks)
+            yield from (replaced(plan, turns=turns) for turns in TURNS if 4 * turns <= blocks)
         if plan.results:
             sizes = [int(plan.results * scale) // width * width for scale in SCALES]
-            yield from (replace(plan, results=size) for size in sizes if size >= 2 * plan.lanes)
+            yield from (replaced(plan, results=size) for size in sizes if size >= 2 * plan.lanes)
         if plan.parts > 1:
-            yield replace(plan, parts=1)
+            yield replaced(plan, parts=1)
         if plan.square is not None:
             yield from self.decisions.other_squares(number, plan, fused)
         in_order = tuple(sorted(plan.order))
@@ -176,7 +176,7 @@ class _Search:
 
 
 def _with_lanes(plan: NestPlan, lanes: int) -> NestPlan:
-    return plan if plan.lanes == lanes else replace(plan, lanes=lanes)
+    return plan if plan.lanes == lanes else replaced(plan, lanes=lanes)
 
 
 def short_loops(facts: KernelFacts) -> tuple[tuple[int, tuple[int, ...]], ...]:
@@ -231,8 +231,8 @@ def _joined_rows(first: RowsPlan, decisions: Decisions, rows: int) -> Iterator[R
     ]
     if first.fused and len(reduced) == 1 == len(decisions.nests[reduced[0]].axes) - first.fused:
         (number,) = reduced
-        nest = replace(first.nests[number], rows=rows)
+        nest = replaced(first.nests[number], rows=rows)
         row = decisions.nests[number].extent(nest.order[-2])
         if row % rows == 0 and row > rows:
             nests = (*first.nests[:number], nest, *first.nests[number + 1 :])
-            yield decisions.completed(replace(first, nests=nests))
+            yield decisions.completed(replaced(first, nests=nests))

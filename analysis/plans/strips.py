@@ -10,7 +10,6 @@ Accelerators", MICRO 2016, who call this the reuse model.)
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 
@@ -21,7 +20,7 @@ from ...dialects.dtypes import bit_width
 from ...dialects.graph import ConvOp
 from ...dialects.shaped import Tensor, shape_of, tensor_type
 from ...dialects.type_memo import remembered
-from ...frozen import frozen
+from ...frozen import frozen, replaced
 from ...targets.target import Target
 from .cost import Cost, kept_bytes, time_text
 from .operation_cost import predicted_alone
@@ -86,7 +85,7 @@ class Part:
     @property
     def with_border(self) -> Part:
         """The same of an image that has the rows of padding as rows of zeros."""
-        return replace(
+        return replaced(
             self, low=self.low - self.before, high=self.high + self.after, before=0, after=0
         )
 

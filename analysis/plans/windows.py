@@ -7,11 +7,11 @@ What a plan decides stands in `windows_plan.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import prod
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
 from ..interleaved import MOST_APART
@@ -78,7 +78,7 @@ def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     is_cut = all(axis in cut for axis in r.parallel if r.leaves(axis))
     has_masks = model.core.has_masks(r.facts.element_bytes(r.image))
     if plan.halo and has_masks and is_cut and r.leaves(plan.lanes[0]):
-        yield replace(plan, halo=False, strips=False, masked=True)
+        yield replaced(plan, halo=False, strips=False, masked=True)
 
 
 def _plans(model: _Model) -> Iterator[WindowsPlan]:
@@ -97,7 +97,7 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
             plan = _plan(model, vectors * width, None if row is None else (row, rows))
             if not model.fits(plan) and vectors == 1 and not shared:
                 # Terms apart leave registers to more rows, each of which loads what it reads.
-                plan = replace(plan, inner=(), outer=(*plan.outer, *plan.inner))
+                plan = replaced(plan, inner=(), outer=(*plan.outer, *plan.inner))
             elif model.fits(plan):
                 # A tile that is less tall than the window shares little.
                 shared = shared or rows >= r.extent(*plan.inner)
@@ -105,12 +105,12 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
                 break
             yield plan
             if plan.halo and row is not None and not model.is_near(plan):
-                yield replace(plan, strips=True)
+                yield replaced(plan, strips=True)
             together = model.with_columns_together(plan)
             if together is not None:
                 yield together
                 if plan.halo and not model.is_near(plan):
-                    yield replace(together, strips=True)
+                    yield replaced(together, strips=True)
         if row is not None and r.extent(row) * vectors < model.core.vector_registers:
             whole = _plan(model, vectors * width, (row, r.extent(row)))
             if model.fits(whole):
@@ -156,7 +156,7 @@ class _Model:
         stride = self.r.facts.stride(self.r.image, plan.lanes[0])
         if stride in (None, 0, 1) or not plan.columns or not plan.inner:
             return None
-        together = replace(plan, columns=(), inner=(*plan.inner, *plan.columns))
+        together = replaced(plan, columns=(), inner=(*plan.inner, *plan.columns))
         return together if self.fits(together) else None
 
     def _tile(self, plan: WindowsPlan) -> tuple[int, int]:

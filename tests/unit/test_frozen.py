@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from functools import cached_property
 from inspect import signature
 from typing import ClassVar
 
 import pytest
-from stepwell.frozen import frozen
+from stepwell.frozen import frozen, replaced
 
 
 @frozen
@@ -107,3 +108,27 @@ def test_what_dataclasses_offer() -> None:
     assert replace(Named(1), y=5) == Named(1, 5) and replace(Derived(1), a=2) == Derived(2, 3)
     assert asdict(Named(1, names=["n"])) == {"x": 1, "y": 2, "names": ["n"], "name": "p"}
     assert [f.name for f in fields(Derived)] == ["a", "b"] and Derived(1) == Derived(1, 3)
+
+
+@frozen
+class Area:
+    width: int
+    height: int = 2
+
+    @cached_property
+    def size(self) -> int:
+        return self.width * self.height
+
+
+def test_replaced() -> None:
+    for value in (Point(1), Named(1), Derived(1), Plain(1)):
+        field_name = fields(value)[0].name
+        made = replaced(value, **{field_name: 7})
+        assert made == replace(value, **{field_name: 7}) and type(made) is type(value)
+        assert replaced(value) == value and replaced(value) is not value
+    area = Area(3)
+    assert area.size == 6 and replaced(area, width=5).size == 10 and area.size == 6
+    with pytest.raises(ValueError, match="no name"):
+        replaced(Named(1), name="")
+    with pytest.raises(TypeError, match="depth"):
+        replaced(area, depth=1)

@@ -21,7 +21,7 @@ from ...analysis.extremes import corners, is_never_negative, iterations, only_va
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form, simplified
-from ...dialects.affine_substitution import difference
+from ...dialects.affine_substitution import difference, plus
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
@@ -87,7 +87,7 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
     beaten = [
         [difference(expr, low) for expr in lows] for low in loop_.lower if low not in lows
     ] + [
-        [difference(high, _last(lows, expr, loop_.step) + 1) for expr in highs]
+        [difference(high, plus(_last(inside, lows, expr), 1)) for expr in highs]
         for high in loop_.upper
         if high not in highs
     ]
@@ -108,13 +108,15 @@ def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
     return run(lows, highs).is_equal(run(loop_.lower, loop_.upper))
 
 
-def _last(lows: Exprs, high: AffineExpr, step: int) -> AffineExpr:
-    """The last number before an end that a loop of one beginning comes to, where that is seen; never less."""
+def _last(inside: Around, lows: Exprs, high: AffineExpr) -> AffineExpr:
+    """The last number before an end that the innermost loop comes to from one beginning, where that is seen; never less."""
+    assert isinstance(inside.part, LoopPart)
+    step = inside.part.step
     if len(lows) == 1 and step > 1:
-        form = linear_form(high - lows[0], max((high - lows[0]).used_dims(), default=-1) + 1)
+        form = linear_form(difference(high, lows[0]), inside.parameters + inside.depth)
         if form is not None and not any(form[0]) and form[1] > 0:
-            return lows[0] + (form[1] - 1) // step * step
-    return high - 1
+            return plus(lows[0], (form[1] - 1) // step * step)
+    return plus(high, -1)
 
 
 def plain_bounds(frames: Frames, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
