@@ -177,6 +177,7 @@ _PASSES: dict[str, str] = {
 }
 
 
+@cache
 def _load(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(f".{module}", __package__), name)

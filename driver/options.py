@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from ..errors import StepwellError
@@ -107,5 +108,11 @@ class Options:
 
 def make_pass(pass_class: type[PassT], options: Options) -> PassT:
     """A pass whose options are those of `options` that have the same names."""
-    names = [field.name for field in fields(pass_class) if field.init]  # pyright: ignore[reportArgumentType]
-    return pass_class(**{name: getattr(options, name) for name in names if hasattr(Options, name)})
+    return pass_class(**{name: getattr(options, name) for name in _shared_names(pass_class)})
+
+
+@cache
+def _shared_names(pass_class: type[ModulePass]) -> tuple[str, ...]:
+    """The options of a pass that have the name of one of those of a compilation."""
+    own = (field.name for field in fields(pass_class) if field.init)  # pyright: ignore[reportArgumentType]
+    return tuple(name for name in own if hasattr(Options, name))
