@@ -34,6 +34,7 @@ def schedule_windows(
     """Carry out a plan. Raises the Refusal of a step that is not legal."""
     windows = _Windows(s, plan, kernel, found, target)
     windows.cut()
+    windows.skip_padding()
     windows.pad_image()
     windows.peel()
     windows.keep_in_registers()
@@ -56,6 +57,8 @@ class _Windows:
         self.nests: list[Nest] = []
         self.backs: list[LoopHandle] = []
         """the loops over the last tile along the axis in lanes, where that is smaller"""
+        self.at_edges: list[LoopHandle] = []
+        """loops over the window around tiles of which terms are left out by shorter tiles"""
         self.halo: HaloBuffer | None = None
         self.kept: list[tuple[Tile, StagedBuffer]] = []
         self.finishing: list[tuple[LoopHandle, int]] = []
@@ -111,22 +114,33 @@ class _Windows:
         self.s.order(*around, *before, *rows, *inner, lanes)
         return Nest(tuple(around), inside)
 
+    def skip_padding(self) -> None:
+        """Leave out terms outside of the image: of the loop over the window, or of a tile for each element of that."""
+        for axis, row in self.plan.skips:
+            is_written = self.plan.is_skip_written_out(row)
+            self.s.skip_padding(self.update.inside[row] if is_written else self.window[axis])
+
     def peel(self) -> None:
         """
         Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last ones where
-        masks say which lanes are inside of the image, too.
+        masks say which lanes are inside of the image, or terms are left out, too.
         """
+        short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(row)}
+        edges: list[LoopHandle] = []
         for axis, size in self.tile:
             whole, rest = divmod(self.r.extent(axis), size)
-            is_edge = self.plan.masked and self.r.leaves(axis)
+            is_edge = axis in short or (self.plan.masked and self.r.leaves(axis))
             if not whole or not (rest or (is_edge and whole > 1)):
                 continue
             front = int(is_edge and whole + bool(rest) > 2)
             for copy in self.around[self.order.index(axis)].copies:
-                back = self.s.peel(copy, front=front, back=1).back
-                assert back is not None
+                peeled = self.s.peel(copy, front=front, back=1)
+                assert peeled.back is not None
                 if axis == self.plan.lanes[0] and rest:
-                    self.backs.append(back)
+                    self.backs.append(peeled.back)
+                edges += [peeled.back, peeled.front or peeled.loop] if axis in short else []
+        for window in (self.window[axis] for axis in short.values()):
+            self.at_edges += [copy for e in edges for copy in window.copies_in(e)] or window.copies
 
     # The image.
 
@@ -229,6 +243,9 @@ class _Windows:
             for nest in (self.halo.copy_in, *self.halo.borders):
                 if nest and not nest[-1].is_gone:
                     in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
+        for loop in self.at_edges:
+            if not loop.is_gone:
+                s.unroll(loop)
         s.tidy()
         self._write_out()
 

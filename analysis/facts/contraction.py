@@ -181,20 +181,27 @@ class Contraction:
         """
         Whether terms whose element of the left operand is outside of it add nothing: zero, in products with what is finite.
         """
-        names = {arith.MulfOp.name, arith.MuliOp.name, arith.ExtFOp.name}
-        right = self.facts.buffers[self.right.buffer]
-        return (
-            self.left.is_guarded
-            and self.left.is_zero_outside
-            and self.statement.combiner == "add"
-            and self.statement.reassociates
-            and {name for name, _ in self.statement.operations} <= names
-            and (right.is_finite or not is_float(self._element(self.result)))
-        )
+        return adds_nothing_outside(self.facts, self.statement, self.left, (self.right,))
 
     def turned(self) -> Contraction:
         """The same with left and right exchanged: `Cᵀ = Bᵀ Aᵀ`."""
         return replace(self, left=self.right, right=self.left, m=self.n, n=self.m)
+
+
+def adds_nothing_outside(
+    facts: KernelFacts, statement: Statement, image: Access, factors: Sequence[Access]
+) -> bool:
+    """Whether a sum's terms whose element of an operand is outside of it are zero: zero itself, or times what is finite."""
+    names = {arith.MulfOp.name, arith.MuliOp.name, arith.ExtFOp.name}
+    element = facts.buffers[statement.write.buffer].element
+    return (
+        image.is_guarded
+        and image.is_zero_outside
+        and statement.combiner == "add"
+        and statement.reassociates
+        and {name for name, _ in statement.operations} <= names
+        and (not is_float(element) or all(facts.buffers[f.buffer].is_finite for f in factors))
+    )
 
 
 def find_contractions(facts: KernelFacts) -> list[Contraction]:

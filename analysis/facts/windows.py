@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from ...frozen import frozen
-from .contraction import finished_by, initialised_by
+from .contraction import adds_nothing_outside, finished_by, initialised_by
 from .kernel import Access, KernelFacts, Statement
 
 
@@ -56,6 +56,11 @@ class WindowReduction:
             for axis in self.parallel
             for one in self.filters
         )
+
+    @property
+    def may_skip_padding(self) -> bool:
+        """As of a `Contraction`: terms whose element of the image is outside of it add nothing."""
+        return adds_nothing_outside(self.facts, self.statement, self.image, self.filters)
 
     def extent(self, *axes: int) -> int:
         """The product of the axes' extents, which are numbers: reductions of others are not found."""

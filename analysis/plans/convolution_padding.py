@@ -11,29 +11,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from ..facts import Contraction, Subscript
+from ..facts import Contraction, Subscript, WindowReduction
 
 Skips = tuple[tuple[int, int], ...]
-"""Axes of the window, each with the axis of M that shares its subscript."""
+"""Axes of the window, each with the axis of the result that shares its subscript."""
 
 
 class Padding:
-    """Which axes of a convolution's window leave its image, and how much of their terms is inside."""
+    """Which axes of a window leave its image, and how much of their terms is inside."""
 
-    def __init__(self, c: Contraction):
-        self.c = c
+    def __init__(self, found: Contraction | WindowReduction):
+        self.facts = found.facts
+        is_contraction = isinstance(found, Contraction)
+        self.image = found.left if is_contraction else found.image
+        self._result = found.m if is_contraction else found.parallel
+        extents = found.statement.extents
+        assert extents is not None, "reductions over windows have static extents"
+        self._extents = extents
         self._rows: dict[int, int] = {}
-        """of axes of the window whose terms may be left out the axis of M that shares their subscript"""
+        """of axes of the window whose terms may be left out the axis of the result that shares their subscript"""
         self.inside: dict[int, float] = {}
         """of these the part of the terms that is inside of the image"""
-        for axis in c.window if c.may_skip_padding else ():
+        for axis in found.window if found.may_skip_padding else ():
             row = self._row(axis)
             if row is not None and (part := self._part(axis, row)) < 1:
                 self._rows[axis], self.inside[axis] = row, part
         self.least = prod(self.inside.values())
         """the part of all terms that is left where none is outside"""
         self._leaving = {
-            n for n, s in enumerate(c.left.subscripts) if c.left.is_guarded and self._leaves(n, s)
+            n
+            for n, subscript in enumerate(self.image.subscripts)
+            if self.image.is_guarded and self._leaves(n, subscript)
         }
 
     def skipped(self, sizes: Mapping[int, int], lanes: int) -> Skips:
@@ -49,7 +57,7 @@ class Padding:
     def is_written_out(self, pair: tuple[int, int], sizes: Mapping[int, int]) -> bool:
         """Whether tiles have several rows, and all but the first and the last one of them are inside of the image."""
         axis, row = pair
-        size, extent = sizes.get(row, 1), self.c.extent((row,))
+        size, extent = sizes.get(row, 1), self._extents[row]
         if size == 1:
             return False
         tiles = -(-extent // size)
@@ -57,31 +65,31 @@ class Padding:
         return tiles <= 2 or all(
             self._is_inside(axis, place, tap)
             for place in (self._place(row, ends[0]), self._place(row, ends[1]))
-            for tap in (0, self.c.extent((axis,)) - 1)
+            for tap in (0, self._extents[axis] - 1)
         )
 
     def leaves(self, skips: Skips) -> bool:
         """Whether a tile reads outside of the image though it leaves such terms out."""
-        left = {self.c.left.dimension_of(axis) for axis, _ in skips}
+        left = {self.image.dimension_of(axis) for axis, _ in skips}
         return bool(self._leaving - left)
 
     def _row(self, axis: int) -> int | None:
-        """The axis of M that shares the image's subscript with an axis of the window, where there are no others."""
+        """The axis of the result that shares the image's subscript with an axis of the window, where there are no others."""
         subscript = self._subscript(axis)
         if subscript is None:
             return None
         moving = [n for n, by in enumerate(subscript.coefficients) if by and n != axis]
-        several = [n for n in moving if self.c.extent((n,)) > 1]
-        found = several or [n for n in moving if n in self.c.m]
-        return found[0] if len(found) == 1 and found[0] in self.c.m else None
+        several = [n for n in moving if self._extents[n] > 1]
+        found = several or [n for n in moving if n in self._result]
+        return found[0] if len(found) == 1 and found[0] in self._result else None
 
     def _subscript(self, axis: int) -> Subscript | None:
-        dimension = self.c.left.dimension_of(axis)
-        return None if dimension is None else self.c.left.subscripts[dimension]
+        dimension = self.image.dimension_of(axis)
+        return None if dimension is None else self.image.subscripts[dimension]
 
     def _part(self, axis: int, row: int) -> float:
         """The part of the pairs of a row and an element of the window that is inside."""
-        taps, rows = self.c.extent((axis,)), self.c.extent((row,))
+        taps, rows = self._extents[axis], self._extents[row]
         inside = (
             self._is_inside(axis, self._place(row, n, axis), tap)
             for n in range(rows)
@@ -96,16 +104,16 @@ class Padding:
         return subscript.constant + number * subscript.coefficients[row]
 
     def _is_inside(self, axis: int, place: int, tap: int) -> bool:
-        dimension, subscript = self.c.left.dimension_of(axis), self._subscript(axis)
+        dimension, subscript = self.image.dimension_of(axis), self._subscript(axis)
         assert dimension is not None and subscript is not None
-        size = self.c.facts.buffers[self.c.left.buffer].shape[dimension]
+        size = self.facts.buffers[self.image.buffer].shape[dimension]
         return isinstance(size, int) and 0 <= place + tap * subscript.coefficients[axis] < size
 
     def _leaves(self, dimension: int, subscript: Subscript | None) -> bool:
         """Whether a subscript goes beyond the image, or may do so."""
-        size = self.c.facts.buffers[self.c.left.buffer].shape[dimension]
+        size = self.facts.buffers[self.image.buffer].shape[dimension]
         if subscript is None or not isinstance(size, int):
             return True
-        steps = [by * (self.c.extent((a,)) - 1) for a, by in enumerate(subscript.coefficients)]
+        steps = [by * (self._extents[a] - 1) for a, by in enumerate(subscript.coefficients)]
         least = subscript.constant + sum(min(step, 0) for step in steps)
         return least < 0 or subscript.constant + sum(max(step, 0) for step in steps) >= size

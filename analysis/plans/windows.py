@@ -15,6 +15,7 @@ from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
 from ..interleaved import MOST_APART
+from .convolution_padding import Padding
 from .cost import (
     Cost,
     cost_of,
@@ -59,7 +60,11 @@ def cost(plan: WindowsPlan, found: WindowReduction, target: Target) -> Cost:
 def _proposed(found: WindowReduction, target: Target) -> tuple[WindowsPlan, ...]:
     model = _Model(found, target)
 
-    plans = [each for plan in _plans(model) for each in (plan, *_masked(model, plan))]
+    plans = [
+        each
+        for plan in _plans(model)
+        for each in (plan, *_masked(model, plan), *_skipping(model, plan))
+    ]
 
     def rank(plan: WindowsPlan) -> tuple[float, float, str]:
         # Of plans that all wait for memory as long, the one that computes least: waiting hides arithmetic in part only.
@@ -79,6 +84,19 @@ def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     has_masks = model.core.has_masks(r.facts.element_bytes(r.image))
     if plan.halo and has_masks and is_cut and r.leaves(plan.lanes[0]):
         yield replaced(plan, halo=False, strips=False, masked=True)
+
+
+def _skipping(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
+    """
+    The plan without a copy of the image, where nothing of that is read from outside of it when terms are left out: a tile's rows are then
+    inside of the loops over the window.
+    """
+    if not plan.halo or plan.strips or plan.columns:
+        return
+    skips = model.padding.skipped(dict([] if plan.rows is None else [plan.rows]), plan.lanes[0])
+    around = replace(plan, outer=(*plan.outer, *plan.inner), inner=(), halo=False, skips=skips)
+    if skips and not model.padding.leaves(skips) and model.fits(around):
+        yield around
 
 
 def _plans(model: _Model) -> Iterator[WindowsPlan]:
@@ -137,13 +155,18 @@ class _Model:
         self.width = self.core.lanes(found.facts.element_bytes(found.result))
         self.clock = cycles_per_second(target)
         self.terms = found.extent(*found.window)
+        self.padding = Padding(found)
         self.unhidden, self.half = unhidden_part(target), half_part(target)
 
     def registers(self, plan: WindowsPlan) -> int:
-        """Vectors that a tile uses: accumulators, a column of the filter, and the column's part of the image for a row."""
+        """
+        Vectors that a tile uses: accumulators, a column of the filter, and the column's part of the image for a row. Where terms of
+        rows are written out around them, those that the next term uses for another row stay, too.
+        """
         vectors, rows = self._tile(plan)
         taps = self.r.extent(*plan.inner)
-        return vectors * rows + taps * len(self.r.filters) + taps * vectors
+        read = taps + (rows if any(plan.is_skip_written_out(axis) for _, axis in plan.skips) else 0)
+        return vectors * rows + taps * len(self.r.filters) + read * vectors
 
     def fits(self, plan: WindowsPlan) -> bool:
         return self.registers(plan) <= self.core.vector_registers
@@ -168,7 +191,7 @@ class _Model:
         return cost_of(
             [
                 ("arithmetic", computing),
-                ("streaming", max(0.0, self._streaming() - computing)),
+                ("streaming", self._waiting(plan, computing)),
                 ("copying the image", self._copying(plan)),
                 ("from L2", self._from_l2(plan, computing)),
             ]
@@ -184,7 +207,8 @@ class _Model:
             rows = 1 if plan.rows is None else sizes[1]
             _, lanes, is_edge = part[0]
             cycles += count * self._tile_cycles(plan, -(-lanes // self.width), rows, is_edge)
-        return alone * cycles / self.clock
+        inside = prod(self.padding.inside[axis] for axis, _ in plan.skips)
+        return alone * inside * cycles / self.clock
 
     def _cut(self, plan: WindowsPlan) -> list[tuple[int, int]]:
         """The axes of a tile with its sizes, the one in lanes first."""
@@ -272,6 +296,17 @@ class _Model:
 
     def _bytes(self, access: Access) -> float:
         return float(self.r.facts.buffers[access.buffer].bytes or 0)
+
+    def _waiting(self, plan: WindowsPlan, computing: float) -> float:
+        """
+        Seconds of waiting for what streams. Where a tile's rows are inside of the loops over the window, the first terms read all of
+        the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes from beyond L2.
+        """
+        streaming = self._streaming()
+        is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
+        is_far = self._bytes(self.r.image) > kept_bytes(self.core.cache(2))
+        unhidden = self.unhidden if is_in_bursts and is_far else 0.0
+        return max(0.0, streaming - computing) + unhidden * streaming
 
     def _streaming(self) -> float:
         """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""

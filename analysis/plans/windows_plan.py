@@ -44,6 +44,16 @@ class WindowsPlan:
     themselves, so that the others need no masks
     """
 
+    skips: tuple[tuple[int, int], ...] = ()
+    """
+    axes of the window whose terms outside of the image are left out, each with the axis of the result beside it: by shorter loops,
+    and along the tile's rows by shorter tiles for each element of the window
+    """
+
+    def is_skip_written_out(self, axis: int) -> bool:
+        """Whether terms are left out by shorter tiles along an axis of the result."""
+        return self.rows is not None and self.rows[0] == axis and self.rows[1] > 1
+
     def __str__(self) -> str:
         tile = f"{1 if self.rows is None else self.rows[1]}x{self.lanes[1]}"
         words = [f"tile {tile} of the result"]
@@ -51,5 +61,7 @@ class WindowsPlan:
         words += [f"axes {written} of the window written out"] if written else []
         copied = "strips of the image with their" if self.strips else "the image with its"
         words += [f"copies {copied} border"] if self.halo else []
+        along = ", ".join(str(axis) for axis, _ in self.skips)
+        words += [f"leaves out terms outside of it along axes {along}"] if along else []
         words += ["masks lanes outside of the image"] if self.masked else []
         return ", ".join(words)

@@ -96,3 +96,45 @@ def test_masked_loops_mean_the_same_in_the_interpreter(width, stride):
     assert "masks lanes outside of the image" in low.plan()
     (found,) = interpret(low.module("loop"), [x, w])
     np.testing.assert_allclose(found, low.compile("host")(x, w), rtol=1e-5, atol=1e-5)
+
+
+BLOCKED = """
+func.func @main(%x: tensor<2x{h}x{w}x16xf32>, %w: tensor<2x{k}x{k}x16xf32> {finite}) -> tensor<2x{oh}x{ow}x16xf32> {{
+  %y = te.compute [%c = 2, %oh = {oh}, %ow = {ow}, %d = 16] add [%kh = {k}, %kw = {k}] (%a = %x[%c, %oh * {s} + %kh - {p}, %ow * {s} + %kw - {p}, %d] else 0.0 : f32, %b = %w[%c, %kh, %kw, %d]) : (tensor<2x{h}x{w}x16xf32>, tensor<2x{k}x{k}x16xf32>) -> tensor<2x{oh}x{ow}x16xf32> {{
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }}
+  func.return %y : tensor<2x{oh}x{ow}x16xf32>
+}}
+"""
+"""A depthwise convolution whose channels are in blocks."""
+
+
+@pytest.mark.parametrize("width", RAGGED)
+@pytest.mark.parametrize(("size", "stride", "pad"), [(3, 1, 1), (3, 2, 1), (5, 1, 2), (5, 2, 3)])
+@pytest.mark.parametrize("target", ["host", "x86-64-v3"])
+def test_terms_outside_of_the_image_are_left_out(tmp_path, width, size, stride, pad, target):
+    height = min(width, 9)
+    oh, ow = ((n + 2 * pad - size) // stride + 1 for n in (height, width))
+    names = {"h": height, "w": width, "oh": oh, "ow": ow, "k": size, "s": stride, "p": pad}
+    file = tmp_path / "blocked.mlir"
+    file.write_text(BLOCKED.format(finite="{stepwell.finite}", **names))
+    x = RNG.standard_normal((2, height, width, 16), np.float32)
+    w = RNG.standard_normal((2, size, size, 16), np.float32)
+    low = sw.load(file, target=target)
+    assert width < 3 or "leaves out terms outside" in low.plan()
+    under = windows(np.moveaxis(x, -1, 1), size, stride, pad, 1, 0.0)
+    expected = np.einsum("cdijkl,ckld->cijd", under, w)
+    np.testing.assert_allclose(low.compile()(x, w), expected, rtol=1e-5, atol=1e-5)
+    (interpreted,) = interpret(low.module("loop"), (x, w))
+    np.testing.assert_allclose(interpreted, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_that_share_pixels_between_terms_leave_registers_to_them(tmp_path):
+    """Terms that are written out share the pixels they load: twenty-eight sums and as many pixels are too many."""
+    file = tmp_path / "blocked.mlir"
+    names = {"h": 28, "w": 28, "oh": 28, "ow": 28, "k": 5, "s": 1, "p": 2}
+    file.write_text(BLOCKED.format(finite="{stepwell.finite}", **names))
+    assert "tile 14x16 of the result, leaves out" in sw.load(file, target="zen4").plan()
+    file.write_text(BLOCKED.format(finite="", **names))
+    assert "leaves out" not in sw.load(file, target="zen4").plan()

@@ -15,6 +15,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
+from ...dialects.dtypes import bit_width
 from ...dialects.graph import BlockedConvOp, BlockedWindowOp, GraphOp, PadOp
 from ...dialects.graph.blocked_convolution import whole_weights
 from ...dialects.graph.convolution import SlidingWindowOp
@@ -61,7 +62,8 @@ class Borders:
         Why two kernels would take longer with a border between them, or None. The convolution's saves a copy. A producer
         that is a product for each pixel loses that all pixels are one axis: where rows have a border, tiles end with each.
         """
-        before, after = self._seconds(conv), self._seconds(with_border(conv))
+        bordered = with_border(conv)
+        before, after = self._seconds(conv), self._seconds(bordered) + self._writing(conv, bordered)
         writer = _producer(conv.image)
         if writer is not None and _is_of_pixels(writer):
             before += self._seconds(_with_pixels_as_one_axis(writer))
@@ -69,6 +71,12 @@ class Borders:
         if after < before:
             return None
         return f"with one already there they are predicted to take {time_text(after)}, and else {time_text(before)}"
+
+    def _writing(self, conv: BlockedWindowOp, bordered: BlockedWindowOp) -> float:
+        """Seconds in which the border is written."""
+        of_border = prod(shape_of(bordered.image)) - prod(shape_of(conv.image))
+        bits = bit_width(tensor_type(conv.image).get_element_type())
+        return of_border * bits / 8 / self.target.rates.copy_l2.core
 
     def _seconds(self, conv: BlockedWindowOp) -> float:
         key = (conv.name, conv.image.type, conv.weights.type, *conv.properties.values())
