@@ -94,7 +94,7 @@ def _skipping(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     if not plan.halo or plan.strips or plan.columns:
         return
     skips = model.padding.skipped(dict([] if plan.rows is None else [plan.rows]), plan.lanes[0])
-    around = replace(plan, outer=(*plan.outer, *plan.inner), inner=(), halo=False, skips=skips)
+    around = replaced(plan, outer=(*plan.outer, *plan.inner), inner=(), halo=False, skips=skips)
     if skips and not model.padding.leaves(skips) and model.fits(around):
         yield around
 
