@@ -7,18 +7,18 @@ the model of its time, stand in `contraction_plan.py` and `contraction_cost.py`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from heapq import nsmallest
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from heapq import heapify, heappop, heappush, nsmallest
 from itertools import islice
 from math import inf
-from operator import itemgetter
+from typing import Any
 
 from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
-from .contraction_cost import Model
+from .contraction_cost import Model, OfBlocks
 from .contraction_plan import ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
 from .cost import Cost, balanced, round_up
@@ -65,6 +65,13 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
     return tuple(found.plans)
 
 
+Number = tuple[int, int]
+"""Of a plan: that of its blocks, and its own among those with these blocks."""
+
+Offered = tuple[OfBlocks, Callable[[], Iterator[ContractionPlan]]]
+"""What plans with the same blocks have in common, and how to make them."""
+
+
 class _Cheapest:
     """
     The plans of least time of those that were offered, at most `n`; of equal ones those that pack less, in larger blocks, and
@@ -75,25 +82,33 @@ class _Cheapest:
         self.n = n
         self.plans: list[ContractionPlan] = []
         self.offered = 0
-        self._keys: list[tuple[float, int, int, int]] = []
+        self._keys: list[tuple[float, int, int, Number]] = []
         self._most = inf
 
-    def offer(self, plans: Iterable[ContractionPlan], model: Model) -> None:
+    def offer(self, shared: Iterable[Offered], model: Model) -> None:
         """
-        Keep those of the plans that are among the cheapest, by branch and bound: those that take least as far as is found at once
-        come first, and of the others only as much is worked out as shows that they are not.
+        Keep those of the plans that are among the cheapest, by branch and bound: what takes least as far as is found at once
+        comes first. Plans are offered together with all that have the same blocks, and made when those are not too slow.
         """
-        bounds = [(model.least(plan), number, plan) for number, plan in enumerate(plans)]
-        bounds.sort(key=itemgetter(0))
-        for least, number, plan in bounds:
-            if least > self._most * ROUNDED:
-                break
-            seconds = model.seconds(plan, self._most)
-            if seconds is not None and plan not in self.plans:
-                self._keep(plan, seconds, self.offered + number)
-        self.offered += len(bounds)
+        first = self.offered
+        left: list[tuple[float, Number, Any]] = [
+            (blocks.least_of_all, (first + number, -1), (blocks, plans))
+            for number, (blocks, plans) in enumerate(shared)
+        ]
+        self.offered += len(left)
+        heapify(left)
+        while left and left[0][0] <= self._most * ROUNDED:
+            least, number, found = heappop(left)
+            if isinstance(found, ContractionPlan):
+                seconds = model.seconds(found, least, self._most * ROUNDED)
+                if seconds is not None:
+                    self._keep(found, seconds, number)
+                continue
+            blocks, plans = found
+            for n, plan in enumerate(plans()):
+                heappush(left, (blocks.least(plan), (number[0], n), plan))
 
-    def _keep(self, plan: ContractionPlan, seconds: float, number: int) -> None:
+    def _keep(self, plan: ContractionPlan, seconds: float, number: Number) -> None:
         key = seconds, plan.pack_left + plan.pack_right, -plan.mc, number
         place = bisect_right(self._keys, key)
         self._keys.insert(place, key)
@@ -113,13 +128,13 @@ def _offer_plans(
 ) -> None:
     model = Model(problem, target)
     domains = _Domains(model, mirrored=mirrored)
-    plans = (
-        plan
+    shared = (
+        blocks
         for mr, nr in domains.best_tiles()
         for sums_in in (("f32", "") if problem.exact_terms else ("",))
-        for plan in domains.completed(mr, nr, turned, sums_in)
+        for blocks in domains.completed(mr, nr, turned, sums_in)
     )
-    found.offer(dict.fromkeys(plans), model)
+    found.offer(shared, model)
 
 
 Blocks = tuple[int, int, int, Innermost, bool]
@@ -158,47 +173,75 @@ class _Domains:
         The best tiles by arithmetic alone, at most `TILES_TRIED`, and the best of those for which A needs no packing, where all of
         these have more rows than L1 keeps side by side.
         """
-        model = self.model
-
-        def seconds(tile: tuple[int, int]) -> float:
-            return model.tile_time(*tile)
-
-        best = nsmallest(TILES_TRIED, self.tiles(), key=seconds)
+        model, tiles = self.model, [*self.tiles()]
+        best = self._best_of(tiles, TILES_TRIED)
         if any(model.reads_rows(mr) for mr, _ in best):
             return best
-        return best + nsmallest(1, (t for t in self.tiles() if model.reads_rows(t[0])), key=seconds)
+        return best + self._best_of([tile for tile in tiles if model.reads_rows(tile[0])], 1)
 
-    def completed(
-        self, mr: int, nr: int, turned: bool, sums_in: str = ""
-    ) -> Iterator[ContractionPlan]:
-        """The plans with this register tile that can be carried out: blocks are worked out from the caches."""
+    def _best_of(self, tiles: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
+        """The best `n` of some tiles: of the others no more is worked out than what whole tiles take."""
+        least = [self.model.whole_tiles_time(*tile) for tile in tiles]
+        found: list[tuple[float, int]] = []
+        for number in sorted(range(len(tiles)), key=least.__getitem__):
+            if len(found) == n and least[number] > found[-1][0] * ROUNDED:
+                break
+            insort(found, (self.model.tile_time(*tiles[number]), number))
+            del found[n:]
+        return [tiles[number] for _, number in found]
+
+    def completed(self, mr: int, nr: int, turned: bool, sums_in: str = "") -> Iterator[Offered]:
+        """
+        The plans with this register tile that can be carried out, by their blocks, which are worked out from the caches:
+        what those with the same ones have in common, and how to make them.
+        """
         problem = self.problem
         terms = problem.exact_terms if sums_in else problem.k
-        for mc, nc, kc, innermost, k_outside in dict.fromkeys(self._blocks(mr, nr, terms)):
-            deep = kc < problem.k and not k_outside
-            one_block = mc >= problem.m or mc == mr
-            by_rows = deep or mc < problem.m
-            one_loop = one_block and not deep
-            for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
-                peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
-                for pack_right, peel_n in self._right_choices(mr, nr, nc, deep=deep):
-                    if (nc < problem.n or k_outside) and not pack_right:
-                        continue
-                    tiles = min(problem.m, mc) // mr
-                    far = innermost == "m" and pack_right and nc >= problem.n
-                    plan = ContractionPlan(
-                        turned, mr, nr, min(mc, problem.m), min(nc, problem.n), kc,
-                        innermost, pack_left, pack_right, peel_m, peel_n,
-                        far and tiles > 1 and self._asks_for_panels(min(mc, problem.m), nr, kc, k_outside),
-                        self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
-                        self.mirrored, sums_in=sums_in,
-                    )  # fmt: skip
-                    if not self.mirrored or self._can_mirror(plan):
-                        yield plan
-                        if self._may_pack_by_rows(plan):
-                            yield replaced(plan, left_by_rows=True)
-                        if self._may_pack_in_rows(plan):
-                            yield replaced(plan, left_in_rows=True)
+        blocks: Iterator[Blocks] = (
+            (min(mc, problem.m), min(nc, problem.n), kc, innermost, k_outside)
+            for mc, nc, kc, innermost, k_outside in self._blocks(mr, nr, terms)
+        )
+        for each in dict.fromkeys(blocks):
+            plain = self._plan(mr, nr, each, turned, sums_in)
+            yield OfBlocks(self.model, plain), partial(self._of_blocks, plain)
+
+    def _plan(
+        self, mr: int, nr: int, blocks: Blocks, turned: bool, sums_in: str
+    ) -> ContractionPlan:
+        """The plan with this register tile and these blocks that packs nothing."""
+        mc, nc, kc, innermost, k_outside = blocks
+        return ContractionPlan(
+            turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
+            False, self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
+            self.mirrored, sums_in=sums_in,
+        )  # fmt: skip
+
+    def _of_blocks(self, plain: ContractionPlan) -> Iterator[ContractionPlan]:
+        """The plans with the register tile and the blocks of one that packs nothing."""
+        problem, mr, nr, mc, nc, kc = self.problem, plain.mr, plain.nr, plain.mc, plain.nc, plain.kc
+        innermost, k_outside = plain.innermost, plain.k_outside
+        deep = kc < problem.k and not k_outside
+        one_loop = (mc == problem.m or mc == mr) and not deep
+        by_rows = deep or mc < problem.m
+        far = innermost == "m" and nc == problem.n and mc // mr > 1
+        asks = far and self._asks_for_panels(mc, nr, kc, k_outside)
+        right_choices = self._right_choices(mr, nr, nc, deep=deep)
+        for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
+            peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
+            for pack_right, peel_n in right_choices:
+                if (nc < problem.n or k_outside) and not pack_right:
+                    continue
+                plan = ContractionPlan(
+                    plain.turned, mr, nr, mc, nc, kc, innermost, pack_left, pack_right, peel_m,
+                    peel_n, asks and pack_right, plain.prefetch_result, k_outside, self.mirrored,
+                    sums_in=plain.sums_in,
+                )  # fmt: skip
+                if not self.mirrored or self._can_mirror(plan):
+                    yield plan
+                    if self._may_pack_by_rows(plan):
+                        yield replaced(plan, left_by_rows=True)
+                    if self._may_pack_in_rows(plan):
+                        yield replaced(plan, left_in_rows=True)
 
     def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
         """

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
-from typing import Literal
 
+from ...frozen import replaced
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, makes_rows, packing
 from .contraction_plan import ContractionPlan
@@ -29,13 +29,9 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
-# What several terms of a plan's time depend on.
-_TILES = attrgetter(
-    "mr", "nr", "kc", "innermost", "k_outside", "pack_left", "pack_right", "peel_m", "peel_n",
-    "mirrored", "sums_in",
-)  # fmt: skip
-_COPIES = attrgetter("mc", "nc", "kc", "innermost", "k_outside", "left_by_rows", "left_in_rows")
-_BLOCKS = attrgetter("mr", "nr", "mc", "nc", "kc", "innermost", "k_outside", "turned", "mirrored")
+# What the time of tiles and of A's copy depends on, beside the tile, the blocks and their order.
+_TILES = attrgetter("pack_left", "pack_right", "peel_m", "peel_n")
+_LEFT_COPY = attrgetter("pack_left", "left_by_rows", "left_in_rows")
 
 
 class Model(ContractionRates):
@@ -45,8 +41,12 @@ class Model(ContractionRates):
         super().__init__(problem, target)
         self._arithmetic: dict[Hashable, float] = {}
         """seconds of tiles, by what these depend on"""
-        self._of_blocks: dict[Hashable, float] = {}
-        """seconds of what plans with the same blocks have in common"""
+
+    def whole_tiles_time(self, mr: int, nr: int) -> float:
+        """As `tile_time`, without the tiles at the edges that have fewer rows or columns."""
+        problem = self.problem
+        fetched = (problem.left.element_bytes, problem.right.element_bytes)
+        return self._tiles_time([(problem.m // mr * (problem.n // nr), mr, nr)], fetched)
 
     def tile_time(self, mr: int, nr: int) -> float:
         """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
@@ -61,15 +61,17 @@ class Model(ContractionRates):
         stride = left.along * left.stored_bytes
         return most_in_a_set(self.level_1, rows, stride) <= self.level_1.ways
 
-    def arithmetic(self, plan: ContractionPlan) -> float:
-        """As `_tiles`, which are the same for many plans."""
-        key = _TILES(plan)
+    def least_tiles(self, plan: ContractionPlan) -> float:
+        """What tiles of this size take at least, those at the edges peeled off, if all of both operands is in L1."""
+        key = plan.mr, plan.nr, plan.mirrored
         seconds = self._arithmetic.get(key)
         if seconds is None:
-            seconds = self._arithmetic[key] = self._tiles(plan)
-        return seconds
+            every = tiles(self.problem, plan.mr, plan.nr, (True, True), mirrored=plan.mirrored)
+            seconds = self._arithmetic[key] = self._tiles_time(every, (0, 0))
+        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
+        return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
-    def _tiles(self, plan: ContractionPlan) -> float:
+    def tiles(self, plan: ContractionPlan) -> float:
         """
         Seconds of the tiles of one entry of the batch, with what they bring from L2.
 
@@ -135,50 +137,38 @@ class Model(ContractionRates):
         """The seconds of a plan by term; see the module's docstring for the model."""
         return cost_of(self._terms(plan))
 
-    def least(self, plan: ContractionPlan) -> float:
-        """Seconds that a plan takes at least: those that it does not wait for operands."""
-        problem = self.problem
-        seconds = self.arithmetic(plan) + self._packing(plan, "left") + self._writing(plan)
-        shared = 1 if problem.right.is_everybodys else problem.batch
-        return problem.batch * seconds + shared * self._packing(plan, "right")
-
-    def _packing(self, plan: ContractionPlan, which: Literal["left", "right"]) -> float:
-        if not (plan.pack_left if which == "left" else plan.pack_right):
-            return 0.0
-        key = which, _COPIES(plan)
-        seconds = self._of_blocks.get(key)
-        if seconds is None:
-            seconds = self._of_blocks[key] = packing(self, plan, which)
-        return seconds
-
-    def _writing(self, plan: ContractionPlan) -> float:
-        key = _BLOCKS(plan)
-        seconds = self._of_blocks.get(key)
-        if seconds is None:
-            seconds = writing(self, plan) + writing_columns(self, plan)
-            self._of_blocks[key] = seconds
-        return seconds
-
-    def seconds(self, plan: ContractionPlan, most: float) -> float | None:
-        """The seconds of a plan; None as soon as the first terms are more than `most`."""
-        seconds = 0.0
-        for _, term in self._terms(plan):
-            seconds += term
-            if seconds > most:
+    def seconds(self, plan: ContractionPlan, least: float, most: float) -> float | None:
+        """The seconds of a plan that takes at least so many (as of `OfBlocks.least`); None as soon as they are more than `most`."""
+        for _, term in self._waits(plan):
+            least += term
+            if least > most:
                 return None
-        return seconds
+        return least
+
+    @property
+    def shared(self) -> int:
+        """How often what is done to B is done in a call: once where all of the batch has one."""
+        return 1 if self.problem.right.is_everybodys else self.problem.batch
 
     def _terms(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
+        batch, waits = self.problem.batch, dict(self._waits(plan))
+        yield "arithmetic", batch * self.tiles(plan)
+        yield "streaming A", waits["streaming A"]
+        yield "streaming B", waits["streaming B"]
+        yield "packing A", batch * packing(self, plan, "left")
+        yield "packing B", self.shared * packing(self, plan, "right")
+        yield "computing A", waits["computing A"]
+        yield "computing B", waits["computing B"]
+        yield "writing C", batch * (writing(self, plan) + writing_columns(self, plan))
+        yield "mirroring C", waits["mirroring C"]
+
+    def _waits(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
+        """The terms that are not in `OfBlocks.least`."""
         batch = self.problem.batch
-        shared = 1 if self.problem.right.is_everybodys else batch
-        yield "arithmetic", batch * self.arithmetic(plan)
         yield "streaming A", batch * self._streaming_left(plan)
         yield "streaming B", batch * self._streaming_right(plan)
-        yield "packing A", batch * self._packing(plan, "left")
-        yield "packing B", shared * self._packing(plan, "right")
         yield "computing A", batch * computing_ahead(self, plan, "left")
-        yield "computing B", shared * computing_ahead(self, plan, "right")
-        yield "writing C", batch * self._writing(plan)
+        yield "computing B", self.shared * computing_ahead(self, plan, "right")
         yield "mirroring C", batch * mirroring(self, plan)
 
     def _streaming_right(self, plan: ContractionPlan) -> float:
@@ -315,3 +305,33 @@ class Model(ContractionRates):
             passing = uses * self.problem.right.element_bytes
             return self.refetched(passing * line / self.level_1.way_bytes, uses)
         return self.refetched(line, uses)
+
+
+class OfBlocks:
+    """The times that plans of one tile, with the same blocks in the same order, have in common."""
+
+    def __init__(self, model: Model, plain: ContractionPlan):
+        """`plain` is the plan with these blocks that packs nothing."""
+        self._model = model
+        self._writing = writing(model, plain) + writing_columns(model, plain)
+        self._right: float | None = None
+        self._tiles: dict[tuple[bool, ...], float] = {}
+        self._left: dict[tuple[bool, ...], float] = {}
+        self.least_of_all = model.problem.batch * (model.least_tiles(plain) + self._writing)
+        """seconds that each of the plans takes at least"""
+        if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
+            self._right = packing(model, replaced(plain, pack_right=True), "right")
+            self.least_of_all += model.shared * self._right
+
+    def least(self, plan: ContractionPlan) -> float:
+        """Seconds that a plan takes at least: those that it does not wait for operands."""
+        model, key, copy = self._model, _TILES(plan), _LEFT_COPY(plan)
+        tiles, left = self._tiles.get(key), self._left.get(copy)
+        if tiles is None:
+            tiles = self._tiles[key] = model.tiles(plan)
+        if left is None:
+            left = self._left[copy] = packing(model, plan, "left")
+        if self._right is None and plan.pack_right:
+            self._right = packing(model, plan, "right")
+        right = (self._right or 0.0) if plan.pack_right else 0.0
+        return model.problem.batch * (tiles + left + self._writing) + model.shared * right
