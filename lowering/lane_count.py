@@ -11,9 +11,10 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.neighbours import chosen_loads
-from ..analysis.operations import blocks_of, operations_of
+from ..analysis.operations import blocks_of, operands_of, operations_of
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
+from ..dialects.affine_substitution import substituted
 from ..dialects.loop import LoopKind, RunMode, mode_attribute
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
@@ -93,14 +94,15 @@ def powers_of_two(count: int) -> list[int]:
 
 def constant_count(for_op: loop.ForOp) -> int | None:
     """The number of iterations of a loop with one lower and one upper bound, when it is a constant."""
-    values = list(dict.fromkeys((*for_op.lower_operands, *for_op.upper_operands)))
+    operands, count = operands_of(for_op), for_op.lower_map.data.num_dims
+    values = list(dict.fromkeys(operands))
     forms: list[tuple[list[int], int]] = []
-    for map_, operands in (
-        (for_op.lower_map.data, for_op.lower_operands),
-        (for_op.upper_map.data, for_op.upper_operands),
+    for map_, used in (
+        (for_op.lower_map.data, operands[:count]),
+        (for_op.upper_map.data, operands[count:]),
     ):
-        dims = [AffineExpr.dimension(values.index(v)) for v in operands]
-        form = linear_form(map_.results[0].replace_dims_and_symbols(dims, ()), len(values))
+        dims = [AffineExpr.dimension(values.index(v)) for v in used]
+        form = linear_form(substituted(map_.results[0], dims), len(values))
         if form is None:
             return None
         forms.append(form)

@@ -206,7 +206,7 @@ class FunctionConverter:
         assert count is not None
         (low,) = op.lower_map.data.results
         assert isinstance(low, AffineConstantExpr)
-        operands = [self.values[v] for v in op.upper_operands]
+        operands = [self.values[v] for v in operands_of(op)[op.lower_map.data.num_dims :]]
         limits = [e for e in op.upper_map.data.results if not isinstance(e, AffineConstantExpr)]
         variable = op.induction_variable
         for number in range(count):
@@ -226,8 +226,8 @@ class FunctionConverter:
     def open_for(self, op: loop.ForOp, builder: CoreBuilder) -> CoreBuilder:
         """Append the `scf.for` (or `scf.parallel`) that a loop becomes; the end of its body, still empty."""
         expander = self.expander
-        lower_operands = [self.values[v] for v in op.lower_operands]
-        upper_operands = [self.values[v] for v in op.upper_operands]
+        operands, count = [self.values[v] for v in operands_of(op)], op.lower_map.data.num_dims
+        lower_operands, upper_operands = operands[:count], operands[count:]
         lower_exprs, upper_exprs = op.lower_map.data.results, op.upper_map.data.results
         lower = expander.extreme(builder, lower_exprs, lower_operands, arith.MaxSIOp)
         upper = expander.extreme(builder, upper_exprs, upper_operands, arith.MinSIOp)

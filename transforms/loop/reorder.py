@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.affine_isl import as_map, variable
 from ...analysis.dependence import Dependence
+from ...analysis.operations import operands_of
 from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind, kind_attribute
@@ -262,7 +263,7 @@ def _keeps_bounds(old: Sequence[loop.ForOp], new: Sequence[loop.ForOp]) -> bool:
     """Whether each loop stays inside of those its bounds depend on."""
     variables = {op.induction_variable: op for op in old}
     for number, for_op in enumerate(new):
-        for value in (*for_op.lower_operands, *for_op.upper_operands):
+        for value in operands_of(for_op):
             if value in variables and variables[value] not in new[:number]:
                 return False
     return True

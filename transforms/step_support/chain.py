@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from xdsl.ir import Operation
 
+from ...analysis.operations import operands_of
 from ...dialects import loop
 from ...dialects.schedule import Step
 from .modes import check_unmarked
@@ -80,7 +81,7 @@ def check_chain(step: Step, chain: Sequence[loop.ForOp]) -> None:
         check_unmarked(step, for_op)
     between = [op for for_op in chain[:-1] for op in body_ops(for_op)]
     for for_op in chain[1:]:
-        for value in (*for_op.lower_operands, *for_op.upper_operands):
+        for value in operands_of(for_op):
             if isinstance(value.owner, Operation) and value.owner in between:
                 raise refuse(
                     step,
