@@ -45,7 +45,8 @@ _ACCESSES = (loop.LoadOp, loop.StoreOp)
 def is_alike(for_op: loop.ForOp) -> bool:
     """
     Whether the iterations of a loop that is written out are alike, as the rows of a register tile are: as many each time, of
-    which each does the same in lanes to elements of its own. One of them says what all do.
+    which each does the same in lanes to elements of its own. One of them says what all do. Of loops inside of each other that are
+    written out LLVM keeps no elements in registers.
     """
     count = for_op.constant_trip_count()
     if count is None or count < LEAST_ALIKE or for_op.operands:
@@ -67,10 +68,9 @@ def _is_same_each_time(op: Operation) -> bool:
         return True
     inside = (inner for block in blocks_of(op) for inner in operations_of(block))
     match op:
-        case loop.ForOp() if is_written_out(op):
-            return is_alike(op)
         case loop.ForOp():
-            return lane_count(op) is not None and all(map(_is_same_each_time, inside))
+            is_in_lanes = not is_written_out(op) and lane_count(op) is not None
+            return is_in_lanes and all(map(_is_same_each_time, inside))
         case loop.IfOp():
             return all(map(_is_same_each_time, inside))
         case _:

@@ -31,8 +31,9 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
+from .alike_loops import alike_loops
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
-from .lane_count import LaneBlock, is_alike, is_written_out, lane_block, lane_count
+from .lane_count import LaneBlock, is_written_out, lane_block, lane_count
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites
 from .reciprocals import may_multiply, shared_reciprocal
@@ -54,12 +55,11 @@ class _Form:
     """a loop whose iterations LLVM writes out: they are alike"""
 
     @staticmethod
-    def of(op: loop.ForOp) -> _Form:
+    def of(op: loop.ForOp, alike: Collection[loop.ForOp]) -> _Form:
         lanes = lane_count(op) if _runs_in_lanes(op) else None
         transposed = lane_block(op) if lanes is None else None
-        copies = is_written_out(op)
-        alike = copies and is_alike(op)
-        return _Form(lanes, transposed, copies and not alike, alike)
+        is_one_for_all = op in alike
+        return _Form(lanes, transposed, not is_one_for_all and is_written_out(op), is_one_for_all)
 
 
 @dataclass
@@ -85,6 +85,8 @@ class FunctionConverter:
     """of the function at core level; None where control flows from block to block"""
     writes: LoopWrites | None = None
     """what its loops store to; None where it has none"""
+    alike: Collection[loop.ForOp] = ()
+    """the loops that LLVM writes out"""
     _sources: dict[CoreLoop, loop.ForOp] = field(default_factory=dict[CoreLoop, loop.ForOp])
     """the loops that those of this level come from"""
     _forms: dict[loop.ForOp, _Form] = field(default_factory=dict[loop.ForOp, _Form])
@@ -166,7 +168,7 @@ class FunctionConverter:
     def _form(self, op: loop.ForOp) -> _Form:
         form = self._forms.get(op)
         if form is None:
-            form = self._forms[op] = _Form.of(op)
+            form = self._forms[op] = _Form.of(op, self.alike)
         return form
 
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
@@ -483,6 +485,7 @@ def _convert_function(function: func.FuncOp) -> None:
     stores = lane_stores(function) if has_lanes else LaneStores()
     is_structured = len(function.body.blocks) == 1
     writes = LoopWrites(function) if is_structured else None
+    alike = alike_loops(function)
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
@@ -493,6 +496,7 @@ def _convert_function(function: func.FuncOp) -> None:
         stores=stores,
         aliases=Aliases(function) if is_structured else None,
         writes=writes,
+        alike=alike,
     )
     converter.convert_region(old, new)
     converter.expander.drop_unused_constants()

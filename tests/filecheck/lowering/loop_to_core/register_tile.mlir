@@ -78,3 +78,42 @@ func.func private @others(%a: memref<6x8xf32>, %n: index) {
   }
   func.return
 }
+
+
+// -----
+
+// Two vectors of a row are written out here, and with them all loops over the same tile, and over what these share with it.
+// CHECK-LABEL: func.func private @shared
+// CHECK-NOT:     stepwell.mode
+// CHECK:         func.return
+func.func private @shared(%a: memref<6x64xf32>, %b: memref<64x16xf32>, %c: memref<6x16xf32>) {
+  %tile = loop.alloc register : memref<6x16xf32>
+  %panel = loop.alloc stack : memref<6x16xf32>
+  loop.for reduction "k" %k = 0 to 64 {
+    loop.for parallel unroll "i" %i = 0 to 6 {
+      loop.for parallel unroll "v" %v = 0 to 2 {
+        loop.for parallel vector "j" %j = 0 to 8 {
+          %x = loop.load %a[%i, %k] : memref<6x64xf32>
+          %y = loop.load %b[%k, %v * 8 + %j] : memref<64x16xf32>
+          %p = arith.mulf %x, %y fastmath<contract> : f32
+          %old = loop.load %tile[%i, %v * 8 + %j] : memref<6x16xf32>
+          %new = arith.addf %old, %p fastmath<reassoc,contract> : f32
+          loop.store %new, %tile[%i, %v * 8 + %j] : memref<6x16xf32>
+        }
+      }
+    }
+  }
+  loop.for parallel unroll "i.out" %i = 0 to 6 {
+    loop.for parallel vector "j.out" %j = 0 to 16 {
+      %x = loop.load %tile[%i, %j] : memref<6x16xf32>
+      loop.store %x, %panel[%i, %j] : memref<6x16xf32>
+    }
+  }
+  loop.for parallel unroll "i.finish" %i = 0 to 6 {
+    loop.for parallel vector "j.finish" %j = 0 to 16 {
+      %x = loop.load %panel[%i, %j] : memref<6x16xf32>
+      loop.store %x, %c[%i, %j] : memref<6x16xf32>
+    }
+  }
+  func.return
+}
