@@ -271,6 +271,23 @@ class AffineExpander:
         assert result is not None
         return result
 
+    def decided(
+        self, constraint: AffineConstraintExpr, operands: Sequence[SSAValue], more: int = 0
+    ) -> bool | None:
+        """Whether a constraint (against zero) holds for its left side and so much more; None where ranges do not say it."""
+        low, high = self.range_of(constraint.lhs, operands)
+        low, high = (None if bound is None else bound + more for bound in (low, high))
+        if constraint.kind is AffineConstraintKind.le:
+            low, high = (None if bound is None else -bound for bound in (high, low))
+        if constraint.kind is AffineConstraintKind.eq:
+            if low == high == 0:
+                return True
+            is_apart = (low is not None and low > 0) or (high is not None and high < 0)
+            return False if is_apart else None
+        if low is not None and low >= 0:
+            return True
+        return False if high is not None and high < 0 else None
+
     def extreme(
         self,
         builder: CoreBuilder,

@@ -47,7 +47,8 @@ class LaneAccesses:
             return
         place = strided_place(op, self.values, builder)
         if place is not None:
-            self._bind_loaded(op, load_strided(place, self.values, builder), self.values.mask)
+            loaded, is_zero = load_strided(place, self.values, builder)
+            self._bind_loaded(op, loaded, self.values.mask if is_zero else None)
             return
         result = self.values.zero(element)
         for lane in range(self.values.lanes):
@@ -173,7 +174,7 @@ class LaneAccesses:
         place = strided_place(op, self.values, builder) if access.varies else None
         if place is not None and place.apart == 1 and not place.is_reversed:
             # As of a column that is a matrix of its own: the dimensions behind have one element.
-            exprs = (*place.outer, place.last)
+            exprs = (*place.outer, place.varying + place.constant)
             indices = [self.values.expand(builder, e, place.operands) for e in exprs]
             self._store_vector(op, builder, place.buffer, indices)
             return

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     ArrayAttr,
     IntegerAttr,
     MemRefType,
@@ -28,12 +27,14 @@ from xdsl.ir.affine import AffineExpr
 
 from ..analysis.interleaved import MOST_APART
 from ..dialects import loop
-from ..dialects.affine_bounds import linear_form
+from ..dialects.affine_bounds import Range
 from ..dialects.dtypes import bit_width, is_float
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .core_builder import CoreBuilder, Properties
-from .lane_values import LaneValues, shuffled, vector_type
+from .lane_grids import Grid, load_from_grid
+from .lane_subscripts import phase_of, reach, row_major, varying_part
+from .lane_values import LaneValues, known_lanes, shuffled, vector_type
 
 REGISTER_BYTES = 64
 """Of the widest vectors that are shuffled at once: LLVM takes shuffles of several registers to pieces element by element."""
@@ -46,8 +47,10 @@ class StridedPlace:
     buffer: SSAValue
     outer: tuple[AffineExpr, ...]
     """the subscripts before the last one"""
-    last: AffineExpr
-    """the last subscript, of the lane whose element comes first in memory"""
+    varying: AffineExpr
+    """what varies of the last subscript, of the lane whose element comes first in memory"""
+    constant: int
+    """what is added to it, the numbers that written out loops give among it: equal places are to be equal expressions"""
     operands: tuple[SSAValue, ...]
     apart: int
     is_reversed: bool
@@ -56,6 +59,14 @@ class StridedPlace:
     """the remainder of the last subscript by `apart`, where that is known"""
     is_whole: bool
     """whether the neighbours from phase 0 on, `apart` for each lane, all exist"""
+    block: int | None
+    """the remainder of the last subscript by `apart` times the lanes that are shuffled at once, where that is known"""
+    range: Range
+    """of the last subscript"""
+    size: int
+    """of the last dimension"""
+    overlaps: bool
+    """whether loops that are written out make several accesses of this one, some of which have the same phase"""
 
 
 def strided_place(
@@ -70,7 +81,7 @@ def strided_place(
     strides = type_.get_strides()
     if first is None or strides is None:
         return None
-    weights = _row_major(type_.get_shape()[first:], strides[first:])
+    weights = row_major(type_.get_shape()[first:], strides[first:])
     if weights is None or None in steps:
         return None
     apart = sum((step or 0) * by for step, by in zip(steps[first:], weights, strict=True))
@@ -82,7 +93,9 @@ def strided_place(
     if apart < 0:
         flat += apart * (values.lanes - 1)
     buffer = _flattened(values.scalar.values[op.buffer], first, builder)
-    phase = _phase(flat, operands, values, abs(apart))
+    phase = phase_of(flat, operands, values, abs(apart))
+    width = _width(type_.element_type, values.lanes)
+    block = phase_of(flat, operands, values, abs(apart) * width)
     low, high = values.scalar.expander.range_of(flat, [values.scalar.values[v] for v in operands])
     size = memref_type(buffer).get_shape()[-1]
     is_whole = (
@@ -93,18 +106,23 @@ def strided_place(
         and high - phase + abs(apart) * values.lanes <= size
     )
     outer = tuple(subscripts[:first])
-    return StridedPlace(buffer, outer, flat, operands, abs(apart), apart < 0, phase, is_whole)
-
-
-def _row_major(shape: Sequence[int], strides: Sequence[int | None]) -> list[int] | None:
-    """The strides of dimensions that are one row of elements without gaps, else None."""
-    expected, found = 1, list[int]()
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size == DYNAMIC_INDEX or (stride != expected and size != 1):
-            return None
-        found.append(expected)
-        expected *= size
-    return found[::-1]
+    varying, constant = varying_part(flat, operands, values)
+    overlaps = reach(flat, operands) >= abs(apart)
+    return StridedPlace(
+        buffer,
+        outer,
+        varying,
+        constant,
+        operands,
+        abs(apart),
+        apart < 0,
+        phase,
+        is_whole,
+        block,
+        (low, high),
+        size,
+        overlaps,
+    )
 
 
 def _flattened(buffer: SSAValue, first: int, builder: CoreBuilder) -> SSAValue:
@@ -132,39 +150,81 @@ def _groups(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]
     return ArrayAttr([ArrayAttr([IntegerAttr(n, i64) for n in group]) for group in groups])
 
 
-def _phase(
-    flat: AffineExpr, operands: Sequence[SSAValue], values: LaneValues, apart: int
-) -> int | None:
-    """The remainder of the first lane's subscript, where what varies adds multiples of `apart` only."""
-    form = linear_form(flat, len(operands))
-    if form is None:
-        return None
-    total = form[1]
-    for by, value in zip(form[0], operands, strict=True):
-        number = values.scalar.expander.number(values.scalar.values[value])
-        if number is not None:
-            total += by * number
-        elif by % apart:
-            return None
-    return total % apart
-
-
 # Loads.
 
 
-def load_strided(place: StridedPlace, values: LaneValues, builder: CoreBuilder) -> SSAValue:
-    """The elements of the lanes that run; nothing beyond what `place` says exists is touched."""
+def load_strided(
+    place: StridedPlace, values: LaneValues, builder: CoreBuilder
+) -> tuple[SSAValue, bool]:
+    """
+    The elements of the lanes that run, and whether the others are zero; nothing beyond what `place` says exists is touched.
+    """
     element = memref_type(place.buffer).element_type
     width = _width(element, values.lanes)
     parts: list[SSAValue] = []
+    is_zero = True
     for start in range(0, values.lanes, width):
         mask = _lanes_of(values, builder, start, width, place.is_reversed)
-        if mask is None and place.is_whole and place.apart > 1:
+        found = _from_grid(place, start, width, mask, values, builder)
+        if found is not None:
+            parts.append(found[0])
+            is_zero = is_zero and found[1]
+        elif mask is None and place.is_whole and place.apart > 1:
             parts.append(_dealt_out(place, start, width, values, builder))
         else:
             parts.append(_picked(place, start, width, mask, values, builder))
     whole = _joined(builder, parts)
-    return _reversed(builder, whole) if place.is_reversed else whole
+    return (_reversed(builder, whole) if place.is_reversed else whole), is_zero
+
+
+def _from_grid(
+    place: StridedPlace,
+    start: int,
+    width: int,
+    mask: SSAValue | None,
+    values: LaneValues,
+    builder: CoreBuilder,
+) -> tuple[SSAValue, bool] | None:
+    """
+    The same of vectors of a grid, and whether lanes that do not run are zero. None where it is not known where in the grid
+    lanes are or which of them run, or where other vectors would do that are not loaded anyway.
+    """
+    runs = (True,) * width if mask is None else known_lanes(mask)
+    is_shared = place.block is not None and (place.block < place.apart or place.overlaps)
+    if runs is None or place.block is None or not is_shared or place.apart == 1:
+        return None
+    first = start * place.apart - place.block
+    type_ = vector_type(memref_type(place.buffer).element_type, width)
+
+    def load(number: int, there: tuple[bool, ...]) -> SSAValue:
+        if not any(there):
+            return zeros()
+        part = None if all(there) else values.dense(vector_type(i1, width), there)
+        return _load(place, first + number * width, width, part, values, builder)
+
+    def zeros() -> SSAValue:
+        return values.dense(type_, [0.0 if is_float(type_.element_type) else 0])
+
+    def deal_out(vectors: list[SSAValue], phase: int) -> SSAValue:
+        return _every(vectors, place.apart, phase, builder)
+
+    exist = tuple(_exist(place, first + n * width, width) for n in range(2 * place.apart))
+    if mask is None:  # whole vectors that overlap need no masks
+        exist = tuple(there if there and all(there) else None for there in exist)
+    grid = Grid(place.apart, width, place.block, exist, load, zeros, deal_out)
+    return load_from_grid(grid, runs, builder)
+
+
+def _exist(place: StridedPlace, offset: int, width: int) -> tuple[bool, ...] | None:
+    """Which of so many neighbours exist, from an offset behind the first lane's element on; None where that varies."""
+    low, high = place.range
+    if low is None or high is None:
+        return None
+    if low + offset >= 0 and high + offset + width <= place.size:
+        return (True,) * width
+    if low != high:
+        return None
+    return tuple(0 <= low + offset + n < place.size for n in range(width))
 
 
 def _dealt_out(
@@ -177,7 +237,12 @@ def _dealt_out(
     vectors = [
         _load(place, first + n * width, width, None, values, builder) for n in range(place.apart)
     ]
-    apart = place.apart
+    return _every(vectors, place.apart, phase, builder)
+
+
+def _every(vectors: Sequence[SSAValue], apart: int, phase: int, builder: CoreBuilder) -> SSAValue:
+    """Of `apart` vectors of neighbours, those at a phase."""
+    width = len_of(vectors[0])
     while apart % 2 == 0:
         # Every other element of two vectors is one: other phases use half of these results too.
         chosen = [2 * n + phase % 2 for n in range(width)]
@@ -245,7 +310,8 @@ def _load(
 def _indices(
     place: StridedPlace, offset: int, values: LaneValues, builder: CoreBuilder
 ) -> list[SSAValue]:
-    last = place.last + offset if offset else place.last
+    constant = place.constant + offset
+    last = place.varying + constant if constant else place.varying
     return [values.expand(builder, e, place.operands) for e in (*place.outer, last)]
 
 
@@ -341,7 +407,12 @@ def _lanes_of(
     lanes = list(range(start, start + width))
     if is_reversed:
         lanes = [values.lanes - 1 - lane for lane in lanes]
-    return mask if lanes == list(range(values.lanes)) else shuffled(builder, mask, mask, lanes)
+    if lanes == list(range(values.lanes)):
+        return mask
+    known = known_lanes(mask)
+    if known is not None:
+        return values.dense(vector_type(i1, width), [known[lane] for lane in lanes])
+    return shuffled(builder, mask, mask, lanes)
 
 
 def _spread_mask(

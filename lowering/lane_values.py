@@ -207,12 +207,22 @@ def inserted(builder: CoreBuilder, value: SSAValue, into: SSAValue, lane: int) -
 def shuffled(builder: CoreBuilder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
     """The vector of these lanes of two vectors; those of the second are counted on from the first's."""
     type_ = vector_type(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
-    return builder.emit(vector.ShuffleOp, (a, b), type_, _mask(tuple(lanes)))
+    chosen = tuple(lanes)
+    return builder.shared(vector.ShuffleOp, (a, b), type_, _mask(chosen), mark=chosen)
 
 
 @lru_cache(maxsize=1024)
 def _mask(lanes: tuple[int, ...]) -> Properties:
     return {"mask": DenseArrayBase.from_list(i64, lanes)}
+
+
+def known_lanes(mask: SSAValue) -> tuple[bool, ...] | None:
+    """Of a mask that is a constant, which lanes run; None of others."""
+    owner = mask.owner
+    if not isinstance(owner, arith.ConstantOp):
+        return None
+    assert isinstance(owner.value, DenseIntOrFPElementsAttr)
+    return tuple(map(bool, owner.value.get_values()))
 
 
 def both(builder: CoreBuilder, a: SSAValue | None, b: SSAValue) -> SSAValue:

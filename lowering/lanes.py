@@ -29,7 +29,15 @@ from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_choices import load_chosen
 from .lane_count import is_written_out, powers_of_two
-from .lane_values import LaneValues, ScalarConverter, both, extract, inserted, shuffled
+from .lane_values import (
+    LaneValues,
+    ScalarConverter,
+    both,
+    extract,
+    inserted,
+    known_lanes,
+    shuffled,
+)
 from .reciprocals import may_multiply, shared_reciprocal
 
 
@@ -179,6 +187,10 @@ class LaneConverter:
         if any(self.values.varies(v) for v in operands):
             self._masked_if(op, operands, builder)
             return
+        holds = self._decided(op, operands)
+        if holds is not None:
+            self._take(op, 0 if holds else 1, builder)
+            return
         new = [self.scalar.values[v] for v in operands]
         condition = self.scalar.expander.condition(builder, op.condition.data.constraints, new)
         branches: list[CoreBuilder] = []
@@ -208,6 +220,10 @@ class LaneConverter:
     def _masked_if(self, op: loop.IfOp, operands: list[SSAValue], builder: CoreBuilder) -> None:
         """Both branches run, each with the lanes that take it."""
         condition = self._condition(op, operands, builder)
+        taken = known_lanes(condition)
+        if taken is not None and len(set(taken)) == 1:
+            self._take(op, 0 if taken[0] else 1, builder)
+            return
         outer = self.values.mask
         yields: list[list[SSAValue]] = []
         inside: SSAValue | None = None
@@ -215,7 +231,7 @@ class LaneConverter:
             if not region.blocks:
                 continue
             taken = self._inverted(builder, condition) if is_else else condition
-            self.values.mask = both(builder, outer, taken)
+            self.values.mask = self._both(builder, outer, taken)
             inside = inside or self.values.mask
             self.convert(region.block, builder)
             yields.append(self._yielded(region.block))
@@ -229,22 +245,64 @@ class LaneConverter:
             sides = (condition, then, other)
             self.values.bind(old, builder.emit(VectorSelectOp, sides, then.type))
 
+    def _decided(self, op: loop.IfOp, operands: Sequence[SSAValue]) -> bool | None:
+        """Whether a condition that all lanes have in common holds, where ranges say it."""
+        new = [self.scalar.values[v] for v in operands]
+        known = [self.scalar.expander.decided(c, new) for c in op.condition.data.constraints]
+        return False if False in known else None if None in known else True
+
+    def _take(self, op: loop.IfOp, branch: int, builder: CoreBuilder) -> None:
+        """Only one branch of an `if`, which all lanes take."""
+        region = op.regions[branch]
+        if not region.blocks:
+            return
+        self.convert(region.block, builder)
+        for old, value in zip(op.outputs, self._yielded(region.block), strict=True):
+            self.values.bind(old, value)
+
     def restrict(self, op: loop.IfOp, builder: CoreBuilder) -> None:
         """From here on only those lanes run for which the condition of `op` holds."""
         condition = self._condition(op, list(op.condition_operands), builder)
-        self.values.mask = both(builder, self.values.mask, condition)
+        self.values.mask = self._both(builder, self.values.mask, condition)
 
     def _condition(self, op: loop.IfOp, operands: list[SSAValue], builder: CoreBuilder) -> SSAValue:
         """The lanes for which the condition holds. What all lanes have in common is asked once."""
-        constraints = op.condition.data.constraints
+        lanes = [True] * self.values.lanes
+        constraints: list[AffineConstraintExpr] = []
+        for constraint in op.condition.data.constraints:
+            known = self._lanes_of(constraint, operands)
+            if known is None:
+                constraints.append(constraint)
+            else:
+                lanes = [one and other for one, other in zip(lanes, known, strict=True)]
+        if not constraints or not any(lanes):
+            return self.values.dense(self.values.type_of(i1), lanes)
         shared = [c for c in constraints if self.values.stride(c.lhs, operands) == 0]
         holds = [self._holds(builder, c, operands) for c in constraints if c not in shared]
         if shared:
             holds.append(self.values.spread(builder, self._hold(builder, shared, operands)))
+        if not all(lanes):
+            holds.append(self.values.dense(self.values.type_of(i1), lanes))
         condition, *others = holds
         for other in others:
             condition = both(builder, condition, other)
         return condition
+
+    def _lanes_of(
+        self, constraint: AffineConstraintExpr, operands: Sequence[SSAValue]
+    ) -> list[bool] | None:
+        """In which lanes a constraint (against zero) holds, where ranges say it of each."""
+        stride = self.values.stride(constraint.lhs, operands)
+        if stride is None:
+            return None
+        expander, new = self.scalar.expander, [self.scalar.values[v] for v in operands]
+        known: list[bool] = []
+        for lane in range(self.values.lanes):
+            one = expander.decided(constraint, new, stride * lane)
+            if one is None:
+                return None
+            known.append(one)
+        return known
 
     def _hold(
         self,
@@ -265,7 +323,18 @@ class LaneConverter:
         assert result is not None
         return result
 
+    def _both(self, builder: CoreBuilder, outer: SSAValue | None, mask: SSAValue) -> SSAValue:
+        """The lanes of two masks, which is a constant if they are."""
+        known, others = known_lanes(mask), None if outer is None else known_lanes(outer)
+        if known is None or others is None:
+            return both(builder, outer, mask)
+        lanes = [one and other for one, other in zip(known, others, strict=True)]
+        return self.values.dense(self.values.type_of(i1), lanes)
+
     def _inverted(self, builder: CoreBuilder, mask: SSAValue) -> SSAValue:
+        known = known_lanes(mask)
+        if known is not None:
+            return self.values.dense(self.values.type_of(i1), [not lane for lane in known])
         all_lanes = self.values.dense(self.values.type_of(i1), [1])
         return builder.shared(arith.XOrIOp, (mask, all_lanes), mask.type)
 

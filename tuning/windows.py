@@ -61,6 +61,8 @@ class _Windows:
         """loops over the window around tiles of which terms are left out by shorter tiles"""
         self.halo: HaloBuffer | None = None
         self.kept: list[tuple[Tile, StagedBuffer]] = []
+        self.rows: list[list[LoopHandle]] = []
+        """of each tile the loops over its rows, in order"""
         self.finishing: list[tuple[LoopHandle, int]] = []
         """the loops in lanes that finish tiles, and how many lanes these have"""
 
@@ -197,6 +199,11 @@ class _Windows:
             tile = self._tile(at)
             pads = tuple(tile.wide if n == dimension else 1 for n in order)
             kept = self.s.stage(result, at, into="tile", scope="register", order=order, pads=pads)
+            if self.plan.rows is not None:
+                row = self.plan.rows[0]
+                each = [loop for nest in self.nests for loop in nest.inside[row].copies_in(at)]
+                out = kept.out_along(self.r.result.dimension_of(row) or 0)
+                self.rows.append([loop for loop in (*each, out) if loop is not None])
             if self.r.finished is not None:
                 lanes = self.nests[-1].inside[self.plan.lanes[0]]
                 self.finishing += [(copy, tile.wide) for copy in lanes.copies_in(at)]
@@ -247,7 +254,20 @@ class _Windows:
             if not loop.is_gone:
                 s.unroll(loop)
         s.tidy()
+        self._finish_by_rows()
         self._write_out()
+
+    def _finish_by_rows(self) -> None:
+        """
+        Begin and finish a row of a tile with its terms, where no loop runs around the rows: LLVM, which would do all that can wait
+        after the last row, keeps that order.
+        """
+        if self.plan.columns or self.r.extent(*self.plan.outer) > 1:
+            return
+        for loops in self.rows:
+            left = [loop for loop in loops if not loop.is_gone]
+            for other in left[1:]:
+                self.s.fuse_loops(left[0], other)
 
     def _in_lanes_to_memory(self, loop: LoopHandle | None, wide: int) -> None:
         """A loop that stores the result, of which lanes are left out, or in pieces where masked stores are slow."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import gcd, prod
 
-from ...frozen import replaced
+from ...frozen import frozen, replaced
+from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
 from ..interleaved import MOST_APART
@@ -46,6 +47,22 @@ LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
 
 
+HALVES_BYTES = 32
+"""Of AVX's vectors, of which two are shuffled within each half, and the halves after that; those of AVX-512 are at once."""
+
+
+@frozen
+class _Dealt:
+    """How a row takes the columns of its windows out of vectors of every element."""
+
+    phases: int
+    """vectors of every `stride`-th element, of which each is shuffled out of `stride`"""
+    shifted: int
+    """columns that are the same some lanes further"""
+    beyond: bool
+    """whether columns lie so far apart that the first vector of the next tile is needed as well"""
+
+
 def propose(found: WindowReduction, target: Target, n: int = 1) -> list[WindowsPlan]:
     """The `n` plans of least predicted time, cheapest first."""
     return list(_proposed(found, target)[:n])
@@ -77,8 +94,11 @@ def _proposed(found: WindowReduction, target: Target) -> tuple[WindowsPlan, ...]
 def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     """
     The plan without a copy of the image, where vectors have masks, and only the tile's axes go beyond its border: of others each load
-    would ask whether it is inside.
+    would ask whether it is inside. Lanes that take every other element have masks that are numbers only where all columns are
+    written out.
     """
+    if model.is_strided and any(axis in plan.outer for axis in model.r.taps(plan.lanes[0])):
+        return
     r, cut = model.r, (plan.lanes[0], *(() if plan.rows is None else plan.rows[:1]))
     is_cut = all(axis in cut for axis in r.parallel if r.leaves(axis))
     has_masks = model.core.has_masks(r.facts.element_bytes(r.image))
@@ -119,20 +139,16 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
             elif model.fits(plan):
                 # A tile that is less tall than the window shares little.
                 shared = shared or rows >= r.extent(*plan.inner)
-            if not model.fits(plan):
+            ordered = [each for each in model.orders(plan) if model.fits(each)]
+            if not ordered:
                 break
-            yield plan
-            if plan.halo and row is not None and not model.is_near(plan):
-                yield replaced(plan, strips=True)
-            together = model.with_columns_together(plan)
-            if together is not None:
-                yield together
-                if plan.halo and not model.is_near(plan):
-                    yield replaced(together, strips=True)
+            for each in ordered:
+                yield each
+                if each.halo and row is not None and not model.is_near(each):
+                    yield replaced(each, strips=True)
         if row is not None and r.extent(row) * vectors < model.core.vector_registers:
             whole = _plan(model, vectors * width, (row, r.extent(row)))
-            if model.fits(whole):
-                yield whole
+            yield from (each for each in model.orders(whole) if model.fits(each))
 
 
 def _plan(model: _Model, wide: int, rows: tuple[int, int] | None) -> WindowsPlan:
@@ -165,22 +181,68 @@ class _Model:
         """
         vectors, rows = self._tile(plan)
         taps = self.r.extent(*plan.inner)
-        read = taps + (rows if any(plan.is_skip_written_out(axis) for _, axis in plan.skips) else 0)
-        return vectors * rows + taps * len(self.r.filters) + read * vectors
+        filters = taps * len(self.r.filters)
+        dealt = self._dealt(plan)
+        if dealt is None:
+            whole = abs(self._stride or 0) if self.is_strided else 0  # to be shuffled
+            kept = any(plan.is_skip_written_out(axis) for _, axis in plan.skips)
+            read = taps + (rows if kept else 0)
+            return vectors * rows + filters + read * vectors + whole
+        # Rows are done one after the other, unless a loop runs around them. The next one uses what has been dealt out of the
+        # rows of the image that both have; and the next tile the vectors at its border. Shuffles are told lanes by a vector.
+        kept = 0
+        if plan.rows is not None:
+            axis = plan.rows[0]
+            shared = [k for k in plan.inner if k in self.r.taps(axis)]
+            kept = self.r.extent(*shared) - (self.r.reach(axis, 2) - self.r.reach(axis, 1))
+        sums = vectors * (rows if self.r.extent(*plan.outer) > 1 else 1)
+        is_cut = plan.lanes[1] < self.r.extent(plan.lanes[0])
+        border = self._read(plan, rows) if is_cut and dealt.beyond else 0
+        each = dealt.phases + dealt.shifted
+        return sums + filters + vectors * each * (1 + max(0, kept)) + each + border
 
     def fits(self, plan: WindowsPlan) -> bool:
-        return self.registers(plan) <= self.core.vector_registers
+        """Whether registers suffice. Where rows take all columns at once, filters may stay in memory."""
+        needed = self.registers(plan)
+        if self._dealt(plan) is not None and self.r.filters:
+            needed -= self.r.extent(*plan.inner) * len(self.r.filters) - 1
+        return needed <= self.core.vector_registers
 
-    def with_columns_together(self, plan: WindowsPlan) -> WindowsPlan | None:
+    def orders(self, plan: WindowsPlan) -> list[WindowsPlan]:
         """
-        The plan in which a row has all columns of its windows at once, where lanes take every other element: vectors
-        that are loaded for one column have the elements of the next. None where registers do not suffice.
+        A plan in the orders of its terms. Where lanes take every other element, vectors that are loaded for one column have
+        the elements of the next: a row has all columns at once, or they are loops.
         """
-        stride = self.r.facts.stride(self.r.image, plan.lanes[0])
-        if stride in (None, 0, 1) or not plan.columns or not plan.inner:
+        columns = plan.columns
+        if not self.is_strided or not columns:
+            return [plan]
+        return [
+            replaced(plan, columns=(), inner=(*plan.inner, *columns)),
+            replaced(plan, columns=(), inner=columns, outer=(*plan.outer, *plan.inner)),
+            replaced(plan, columns=(), outer=(*plan.outer, *columns)),
+        ]
+
+    @property
+    def is_strided(self) -> bool:
+        """Whether vectors of every other element or so are shuffled out of whole ones."""
+        return 2 <= abs(self._stride or 0) <= MOST_APART
+
+    @property
+    def _stride(self) -> int | None:
+        """How many elements of the image neighbouring lanes are apart."""
+        return self.r.facts.stride(self.r.image, self.r.lanes)
+
+    def _dealt(self, plan: WindowsPlan) -> _Dealt | None:
+        """How a row of a tile takes its columns out of vectors that they share; None where each is loaded by itself."""
+        columns, stride = self.r.taps(plan.lanes[0]), abs(self._stride or 0)
+        if not self.is_strided or not columns or not set(columns) <= set(plan.inner):
             return None
-        together = replaced(plan, columns=(), inner=(*plan.inner, *plan.columns))
-        return together if self.fits(together) else None
+        places = [0]
+        for axis in columns:
+            apart = self.r.facts.stride(self.r.image, axis) or 0
+            places = [at + apart * n for at in places for n in range(self.r.extent(axis))]
+        phases = len({at % stride for at in places})
+        return _Dealt(phases, len(set(places)) - phases, max(places) - min(places) >= stride)
 
     def _tile(self, plan: WindowsPlan) -> tuple[int, int]:
         """Vectors and rows of a tile."""
@@ -230,20 +292,57 @@ class _Model:
         A tile's multiply-adds, or its loads: of the image once for all rows that use them, of a filter once. Those of a tile at an
         edge may be masked.
         """
-        core, r = self.core, self.r
-        read = rows if plan.rows is None or not plan.inner else r.reach(plan.rows[0], rows)
-        shared = () if plan.rows is None else r.taps(plan.rows[0])
-        each = self.terms // r.extent(*(axis for axis in plan.inner if axis in shared))
-        loads = each * read * vectors * self._loads(r.image, plan, is_edge)
-        loads += sum(self.terms * self._loads(f, plan) for f in r.filters)
-        loads += self._misses(plan, read, vectors) * each
+        core = self.core
+        read = self._read(plan, rows)
+        loads, shuffles = self._image(plan, read, vectors)
+        again = rows * vectors if self.registers(plan) > core.vector_registers else 1
+        loads += again * sum(self.terms * self._loads(f, plan) for f in self.r.filters)
         part = self.half if 2 * plan.lanes[1] <= self.width else 1.0
         sums = self.terms * rows * vectors
-        busy = max(sums / core.fma_ports, loads / core.load_ports) * part
+        busy = max((sums + shuffles) / core.fma_ports, loads / core.load_ports) * part
         # Rows do not wait for each other, the terms of one do, while a core looks ahead to the next tile.
-        latency = self.terms * (core.fma_latency + 1) * min(1.0, (sums + loads) / core.window)
+        latency = (
+            self.terms * (core.fma_latency + 1) * min(1.0, (sums + loads + shuffles) / core.window)
+        )
         ending = part * rows * vectors / core.store_ports + core.fma_latency
         return max(busy, latency) + ending + (self._masking(plan, vectors) if is_edge else 0.0)
+
+    def _read(self, plan: WindowsPlan, rows: int) -> int:
+        """How many rows of the image a tile reads for each of the terms that rows do not share."""
+        return rows if plan.rows is None or not plan.inner else self.r.reach(plan.rows[0], rows)
+
+    def _image(self, plan: WindowsPlan, read: int, vectors: int) -> tuple[float, float]:
+        """Loads of the image for a tile, and shuffles."""
+        r, image = self.r, self.r.image
+        shared = () if plan.rows is None else r.taps(plan.rows[0])
+        each = self.terms // r.extent(*(axis for axis in plan.inner if axis in shared))
+        stride, dealt = abs(self._stride or 0), self._dealt(plan)
+        wide = min(self.width, plan.lanes[1]) * r.facts.element_bytes(image)
+        two = 2 if wide == HALVES_BYTES else 1
+        if dealt is None:
+            shuffles = two * (stride - 1) if self.is_strided else 0
+            loads = read * vectors * self._loads(image, plan)
+            loads += self._misses(plan, read, vectors)
+            return each * loads, float(each * read * vectors * shuffles)
+        each //= r.extent(*r.taps(plan.lanes[0]))
+        loads = (stride * vectors + dealt.beyond) * (1 + self._split(plan) * self.core.split_load)
+        shuffles = vectors * (two * dealt.phases * (stride - 1) + dealt.shifted)
+        if dealt.beyond and plan.lanes[1] < r.extent(plan.lanes[0]):
+            shuffles += 1  # LLVM makes two of one that takes a lane from another vector in memory
+        return each * read * loads, float(each * read * shuffles)
+
+    def _split(self, plan: WindowsPlan) -> float:
+        """
+        The part of whole vectors of an image's rows that lie across two lines: rows of the copy begin with a line, of the image
+        they do as their distance has it.
+        """
+        if plan.halo:
+            return 0.0
+        line, element = self.core.cache(1).line_bytes, self.r.facts.element_bytes(self.r.image)
+        step = gcd(line, self._row_bytes(plan))
+        wide = min(self.width, plan.lanes[1]) * element
+        starts = range(0, line, step)
+        return sum(at + wide > line for at in starts) / len(starts)
 
     def _masking(self, plan: WindowsPlan, vectors: int) -> float:
         """
@@ -257,23 +356,16 @@ class _Model:
         # Comparisons begin beside multiply-adds where additions do.
         return self.r.extent(*plan.outer) * vectors / (self.core.fma_ports + self.core.add_ports)
 
-    def _loads(self, access: Access, plan: WindowsPlan, is_masked: bool = False) -> float:
+    def _loads(self, access: Access, plan: WindowsPlan) -> float:
         """Instructions for one vector of an operand."""
         stride = self.r.facts.stride(access, plan.lanes[0])
         if stride == 0 or (stride == 1 and not self.r.taps(plan.lanes[0])):
             return 1
-        if stride == 1:  # vectors of all columns but one lie across two lines
-            line, element = self.core.cache(1).line_bytes, self.r.facts.element_bytes(access)
-            return 1 + (self.width - 1) * element / line * self.core.split_load
         if stride is None or abs(stride) > MOST_APART:
             return self.width * LANE_BY_LANE
-        if is_masked:  # each column's lanes have masks of their own
-            return 2 * abs(stride) - 1
-        # All that lies between comes too, once for the columns of the window that a row has at once: with its rows in
-        # between, a column's vectors have left their registers before the next one.
-        columns = self.r.taps(plan.lanes[0])
-        together = self.r.extent(*(axis for axis in plan.inner if axis in columns))
-        return abs(stride) / min(together, abs(stride)) + abs(stride) - 1
+        # What lies between comes too. Vectors of all columns but one lie across two lines.
+        line, element = self.core.cache(1).line_bytes, self.r.facts.element_bytes(access)
+        return abs(stride) * (1 + (self.width - 1) * element / line * self.core.split_load)
 
     def _misses(self, plan: WindowsPlan, rows: int, vectors: int) -> float:
         """
@@ -302,21 +394,41 @@ class _Model:
         Seconds of waiting for what streams. Where a tile's rows are inside of the loops over the window, the first terms read all of
         the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes from beyond L2.
         """
-        streaming = self._streaming()
+        streaming = self._streaming(plan)
         is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
         is_far = self._bytes(self.r.image) > kept_bytes(self.core.cache(2))
         unhidden = self.unhidden if is_in_bursts and is_far else 0.0
         return max(0.0, streaming - computing) + unhidden * streaming
 
-    def _streaming(self) -> float:
+    def _streaming(self, plan: WindowsPlan) -> float:
         """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
-        moved = self._bytes(self.r.image) + self._bytes(self.r.result)
+        image, result = self._bytes(self.r.image), self._bytes(self.r.result)
         last = self.core.caches[-1]
-        if moved <= kept_bytes(self.core.cache(2)):
-            return moved / self.rates.read_l2.core
-        is_cached = last.level > 2 and moved <= last.bytes // last.shared_by
+        if image + result <= kept_bytes(self.core.cache(2)):
+            return (image + result) / self.rates.read_l2.core
+        is_cached = last.level > 2 and image + result <= last.bytes // last.shared_by
         rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
-        return moved / rate.core
+        return (image * self._in_turns(plan) + result) / rate.core
+
+    def _in_turns(self, plan: WindowsPlan) -> float:
+        """
+        How many times as long the image takes to come as one stream: where tiles are narrower than its rows, these come in
+        turns. Rows on one page are one stream, as they are of row plans.
+        """
+        if plan.rows is None or plan.halo or plan.lanes[1] >= self.r.extent(plan.lanes[0]):
+            return 1.0
+        axis, rows = plan.rows
+        streams = self.r.reach(axis, rows)
+        if streams * self._row_bytes(plan) <= self.core.page_bytes:
+            return 1.0
+        more = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
+        return 1 + more * min((1 - 1 / streams) / (1 - 1 / ROWS_IN_TURNS), 1.0)
+
+    def _row_bytes(self, plan: WindowsPlan) -> int:
+        """The size of a row of the image as it is."""
+        dimension = self.r.image.dimension_of(plan.lanes[0]) or 0
+        size = self.r.facts.buffers[self.r.image.buffer].shape[dimension]
+        return (size if isinstance(size, int) else 1) * self.r.facts.element_bytes(self.r.image)
 
     def _copy_bytes(self, plan: WindowsPlan) -> float:
         """The size of a copy of the image with its border: of a plane, or of a strip of it."""

@@ -21,7 +21,8 @@ class WindowsPlan:
 
     With one column at a time, a row of the image and the column of the filter are in registers while all rows that
     they belong to use them. (Zhang, Lo and Lu, "High Performance Depthwise and Pointwise Convolutions on Mobile
-    Devices", AAAI 2020, tile rows for the same reason.)
+    Devices", AAAI 2020, tile rows for the same reason.) Where lanes take every other element of the image, a row has all
+    of its columns at once, out of vectors that they share, and is finished before the next one begins.
     """
 
     lanes: tuple[int, int]

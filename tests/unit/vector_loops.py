@@ -37,13 +37,14 @@ def check_lanes(
     """
     The program gives the same in order, as vectors by the interpreter, and natively; the core module.
 
-    `in_lanes` says whether its vector loops are expected to become vectors.
+    `in_lanes` says whether its vector loops are expected to become vectors; of conditions that hold in no lane nothing is left.
     """
     module = parse_text(text, "vector.mlir")
     given = random_inputs(entry_function(module), 1) if inputs is None else inputs
     expected = interpret(module, given)
     core = at_core(text)
-    assert ("vector<" in str(core)) == in_lanes, str(core)
+    is_empty = not any(word in str(core) for word in ("load", "store", "scf.for"))
+    assert ("vector<" in str(core)) == in_lanes or is_empty, str(core)
     assert ("stepwell.mode" in str(core)) != in_lanes, str(core)
     _agree(interpret(core, given), expected, tolerance, f"at core\n{core}")
     native = parse_text(str(core), "core.mlir")

@@ -1,6 +1,9 @@
 // RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v2}" --remarks 2>&1 | filecheck %s
 // RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v2}" | filecheck %s --check-prefix LOOP
 // RUN: stepwell-opt %s -p "te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v4}" | filecheck %s --check-prefix MASK
+// RUN: stepwell compile %s --emit plan --target zen4 | filecheck %s --check-prefix ZEN4
+// RUN: stepwell compile %s --emit plan --target zen3 | filecheck %s --check-prefix ZEN3
+// RUN: stepwell compile %s --emit plan --target icelake-server | filecheck %s --check-prefix ICELAKE
 
 // Each channel by itself: rows of vectors in registers, one column of the window after the other, and what follows is
 // done while the sums are there.
@@ -86,16 +89,37 @@ func.func @blocked(%x: tensor<2x28x28x16xf32>, %w: tensor<2x3x3x16xf32>) -> tens
 // LOOP-NEXT:      %image = loop.alloc stack : memref<1x{{[0-9]+}}x116xf32>
 // LOOP:           loop.for parallel "ow.tile"
 
-// The tiles inside of the image have no masks.
+// With masks nothing is copied, and a tile has whole rows: each of these is finished before the next one begins.
 // MASK-LABEL: @strips.y
 // MASK-NOT:     loop.alloc stack
 // MASK:         loop.for parallel "oh.tile"
-// MASK:           loop.for parallel "ow.tile"
-// MASK:             loop.for parallel vector "ow.each" {{.*}} attributes {stepwell.strided
-// MASK-NEXT:          loop.load %x
+// MASK-NOT:       loop.for parallel "ow.tile"
+// MASK:           loop.for parallel unroll "oh.init"
+// MASK:             loop.for reduction unroll "kh"
+// MASK-NEXT:          loop.for reduction unroll "kw"
+// MASK-NEXT:            loop.for parallel vector "ow.each" {{.*}} attributes {stepwell.strided
+// MASK:             loop.for parallel vector "tile.out
+// MASK:               loop.store %{{.*}}, %y[%c, %{{.*}} + %oh
 func.func @strips(%x: tensor<64x112x112xf32>) -> tensor<64x56x56xf32> {
   %y = te.compute [%c = 64, %oh = 56, %ow = 56] max [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh - 1, %ow * 2 + %kw - 1] else 0xFF800000 : f32) : (tensor<64x112x112xf32>) -> tensor<64x56x56xf32> {
     te.yield %a : f32
   }
   func.return %y : tensor<64x56x56xf32>
+}
+
+// Depthwise with a stride: where registers do not hold the filter beside what is dealt out of the image, tiles are lower or narrower
+// and the filter stays in memory.
+// ZEN4-LABEL: halves
+// ZEN3-LABEL: halves
+// ICELAKE-LABEL: halves
+// ZEN4: tile 7x32 of the result, axes 3, 4 of the window written out, masks lanes outside of the image; {{.*}} bound by arithmetic
+// ZEN3: tile 2x8 of the result, axes 3, 4 of the window written out, masks lanes outside of the image; {{.*}} bound by arithmetic
+// ICELAKE: tile 10x16 of the result, axes 3, 4 of the window written out, masks lanes outside of the image
+// CHECK: scheduled as windows: tile 7x4 of the result, axes 3 of the window written out, copies the image with its border
+func.func @halves(%x: tensor<144x56x56xf32>, %w: tensor<144x3x3xf32>) -> tensor<144x28x28xf32> {
+  %y = te.compute [%c = 144, %oh = 28, %ow = 28] add [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh - 1, %ow * 2 + %kw - 1] else 0.0 : f32, %b = %w[%c, %kh, %kw]) : (tensor<144x56x56xf32>, tensor<144x3x3xf32>) -> tensor<144x28x28xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<144x28x28xf32>
 }

@@ -116,3 +116,66 @@ func.func @seen_between(%A: memref<2x8xf32>, %B: memref<8xf32>) {
   }
   func.return
 }
+
+// Windows that overlap: the third column is the first one a lane further, with one element of the next vector, which is loaded
+// as all are where the first column's vectors are.
+// CHECK-LABEL: func.func @columns
+// CHECK-DAG:     %[[LOW:.*]] = vector.load %A[%c0] : memref<24xf32>, vector<8xf32>
+// CHECK-DAG:     %[[HIGH:.*]] = vector.load %A[%c8] : memref<24xf32>, vector<8xf32>
+// CHECK:         %[[EVEN:.*]] = vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4, 6, 8, 10, 12, 14]
+// CHECK:         vector.shuffle %[[LOW]], %[[HIGH]] [1, 3, 5, 7, 9, 11, 13, 15]
+// CHECK:         %[[NEXT:.*]] = vector.load %A[%c16] : memref<24xf32>, vector<8xf32>
+// CHECK:         vector.shuffle %[[EVEN]], %[[NEXT]] [1, 2, 3, 4, 5, 6, 7, 8]
+// CHECK-NOT:     vector.load %A
+func.func @columns(%A: memref<24xf32>, %B: memref<3x8xf32>) attributes {stepwell.noalias} {
+  loop.for parallel unroll "k" %k = 0 to 3 {
+    loop.for parallel vector "i" %i = 0 to 8 {
+      %a = loop.load %A[%i * 2 + %k] : memref<24xf32>
+      loop.store %a, %B[%k, %i] : memref<3x8xf32>
+    }
+  }
+  func.return
+}
+
+// At an end of a row all columns load the same part of a vector, whatever lanes they leave out: these are zero.
+// CHECK-LABEL: func.func @border
+// CHECK-DAG:     %[[THERE:.*]] = arith.constant dense<[true, true, true, true, true, true, false, false]> : vector<8xi1>
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<8xf32>
+// CHECK:         %[[LOW:.*]] = vector.load %A[%c0] : memref<14xf32>, vector<8xf32>
+// CHECK-NEXT:    %[[HIGH:.*]] = vector.maskedload %A[%c8], %[[THERE]], %[[ZERO]]
+// CHECK-NEXT:    %[[ODD:.*]] = vector.shuffle %[[LOW]], %[[HIGH]] [1, 3, 5, 7, 9, 11, 13, 15]
+// CHECK-NEXT:    vector.shuffle %[[ODD]], %{{.*}} [7, 0, 1, 2, 3, 4, 5, 7]
+// CHECK-NOT:     load %A
+// CHECK:         %[[EVEN:.*]] = vector.shuffle %[[LOW]], %[[HIGH]] [0, 2, 4, 6, 8, 10, 12, 14]
+// CHECK:         vector.store %[[EVEN]]
+// CHECK-NOT:     load %A
+// CHECK-NOT:     vector.shuffle
+// CHECK-NOT:     arith.select
+// CHECK:         vector.store %[[ODD]]
+func.func @border(%A: memref<14xf32>, %B: memref<3x8xf32>) attributes {stepwell.noalias} {
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel unroll "k" %k = 0 to 3 {
+    loop.for parallel vector "i" %i = 0 to 8 {
+      %a = loop.if (%i * 2 + %k - 1 >= 0, -%i + 6 >= 0) -> (f32) {
+        %b = loop.load %A[%i * 2 + %k - 1] : memref<14xf32>
+        loop.yield %b : f32
+      } else {
+        loop.yield %zero : f32
+      }
+      loop.store %a, %B[%k, %i] : memref<3x8xf32>
+    }
+  }
+  func.return
+}
+
+// A column alone has no use for vectors of others: two of its own hold all of it.
+// CHECK-LABEL: func.func @one_column
+// CHECK-COUNT-2: vector.load
+// CHECK-NOT:     vector.load
+func.func @one_column(%A: memref<24xf32>, %B: memref<8xf32>) attributes {stepwell.noalias} {
+  loop.for parallel vector "i" %i = 0 to 8 {
+    %a = loop.load %A[%i * 2 + 2] : memref<24xf32>
+    loop.store %a, %B[%i] : memref<8xf32>
+  }
+  func.return
+}

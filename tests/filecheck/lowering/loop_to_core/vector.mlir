@@ -68,20 +68,60 @@ func.func @masks(%A: memref<64xf32>, %B: memref<64xf32>, %n: index) {
     } else {
       loop.store %zero, %B[%i] : memref<64xf32>
     }
-    %v = loop.if (%i - 3 == 0) -> (f32) {
+    %v = loop.if (%i - %n == 0) -> (f32) {
       %b = loop.load %A[%i + 8] : memref<64xf32>
       loop.yield %b : f32
     } else {
       loop.yield %zero : f32
     }
     loop.store %v, %B[%i + 8] : memref<64xf32>
-    %u = loop.if (%i - 3 == 0) -> (f32) {
+    %u = loop.if (%i - %n == 0) -> (f32) {
       %b = loop.load %A[%i + 16] : memref<64xf32>
       loop.yield %b : f32
     } else {
       loop.yield %minus_zero : f32
     }
     loop.store %u, %B[%i + 16] : memref<64xf32>
+  }
+  func.return
+}
+
+// -----
+
+// Where numbers say which lanes take a branch the mask is a constant, and a branch that all take, or none, is no choice.
+
+// CHECK-LABEL: func.func @known_masks
+// CHECK-DAG:     %[[LAST:.*]] = arith.constant dense<[false, false, false, false, false, true, true, true]> : vector<8xi1>
+// CHECK-DAG:     %[[FIRST:.*]] = arith.constant dense<[true, true, true, true, true, false, false, false]> : vector<8xi1>
+// CHECK:         vector.maskedstore %B[%{{.*}}], %[[FIRST]]
+// CHECK-NEXT:    vector.maskedstore %B[%{{.*}}], %[[LAST]]
+// CHECK-NOT:     vector.masked
+// CHECK:         vector.load %A[%c8]
+// CHECK-NOT:     vector.load
+// CHECK-NOT:     arith.select
+// CHECK:         func.return
+func.func @known_masks(%A: memref<64xf32>, %B: memref<64xf32>) attributes {stepwell.noalias} {
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel vector "i" %i = 0 to 8 {
+    loop.if (4 - %i >= 0) {
+      loop.store %zero, %B[%i] : memref<64xf32>
+    } else {
+      loop.store %zero, %B[%i + 1] : memref<64xf32>
+    }
+    %all = loop.if (%i - 8 <= 0) -> (f32) {
+      %b = loop.load %A[%i + 8] : memref<64xf32>
+      loop.yield %b : f32
+    } else {
+      loop.yield %zero : f32
+    }
+    loop.store %all, %B[%i + 16] : memref<64xf32>
+    %none = loop.if (%i - 8 >= 0) -> (f32) {
+      %b = loop.load %A[%i + 16] : memref<64xf32>
+      loop.yield %b : f32
+    } else {
+      loop.yield %zero : f32
+    }
+    loop.store %none, %B[%i + 32] : memref<64xf32>
   }
   func.return
 }
