@@ -12,7 +12,16 @@ from ..dialects.upstream.arith import VectorSelectOp
 from .splats import number_in_all_lanes
 
 Lanes = tuple[bool, ...]
-"""One for each lane, whether the mask may hold there."""
+"""One for each lane, whether a mask holds or may hold there."""
+
+
+def known_lanes(mask: SSAValue) -> Lanes | None:
+    """Of a mask that is a constant, in which lanes it holds; None of others."""
+    owner = mask.owner
+    if not isinstance(owner, arith.ConstantOp):
+        return None
+    assert isinstance(owner.value, DenseIntOrFPElementsAttr)
+    return tuple(map(bool, owner.value.get_values()))
 
 
 def lanes_that_may_hold(mask: SSAValue, lanes: int) -> Lanes:
@@ -24,9 +33,10 @@ def lanes_that_may_hold(mask: SSAValue, lanes: int) -> Lanes:
     number = number_in_all_lanes(mask)
     if number is not None:
         return (bool(number),) * lanes
+    known = known_lanes(mask)
+    if known is not None:
+        return known
     match mask.owner:
-        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
-            return tuple(bool(value) for value in dense.get_values())
         case arith.AndIOp(lhs=lhs, rhs=rhs):
             return _both(lanes_that_may_hold(lhs, lanes), lanes_that_may_hold(rhs, lanes))
         case arith.OrIOp(lhs=a, rhs=b) | arith.SelectOp(lhs=a, rhs=b):

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ..analysis.operations import blocks_of, operations_of
 from ..dialects import loop
-from .lane_count import is_alike, is_written_out
+from .lane_count import is_written_out, lane_count
+
+LEAST_ALIKE = 4
+"""Iterations from which a loop that LLVM writes out is less work than to write them out: its control is as much as two or three."""
 
 _ACCESSES = (loop.LoadOp, loop.StoreOp)
 
@@ -55,3 +59,38 @@ def _accesses(op: loop.ForOp) -> Iterator[loop.LoadOp | loop.StoreOp]:
 
 def _is_scratch(buffer: SSAValue) -> bool:
     return isinstance(buffer.owner, loop.AllocOp)
+
+
+def is_alike(for_op: loop.ForOp) -> bool:
+    """
+    Whether the iterations of a loop that is written out are alike, as the rows of a register tile are: as many each time, of
+    which each does the same in lanes to elements of its own. One of them says what all do. Of loops inside of each other that are
+    written out LLVM keeps no elements in registers.
+    """
+    count = for_op.constant_trip_count()
+    if count is None or count < LEAST_ALIKE or for_op.operands:
+        return False
+    return _is_same_in_all(for_op) and any(
+        type(op) is loop.ForOp for op in operations_of(for_op.regions[0].block)
+    )
+
+
+def _is_same_in_all(for_op: loop.ForOp) -> bool:
+    """Whether the variable is in subscripts alone, and all that is inside is accesses, arithmetic and vector loops."""
+    if not all(type(use.operation) in _ACCESSES for use in for_op.induction_variable.uses):
+        return False
+    return all(map(_is_same_each_time, operations_of(for_op.regions[0].block)))
+
+
+def _is_same_each_time(op: Operation) -> bool:
+    if type(op) in _ACCESSES or type(op) is loop.YieldOp:
+        return True
+    inside = (inner for block in blocks_of(op) for inner in operations_of(block))
+    match op:
+        case loop.ForOp():
+            is_in_lanes = not is_written_out(op) and lane_count(op) is not None
+            return is_in_lanes and all(map(_is_same_each_time, inside))
+        case loop.IfOp():
+            return all(map(_is_same_each_time, inside))
+        case _:
+            return not op.regions and is_side_effect_free(op)

@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..analysis.interleaved import MOST_APART
+from ..analysis.masks import known_lanes
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.dtypes import bit_width, is_float
@@ -34,7 +35,7 @@ from ..frozen import frozen
 from .core_builder import CoreBuilder, Properties
 from .lane_grids import Grid, load_from_grid
 from .lane_subscripts import phase_of, reach, row_major, varying_part
-from .lane_values import LaneValues, known_lanes, shuffled, vector_type
+from .lane_values import LaneValues, shuffled, vector_type
 
 REGISTER_BYTES = 64
 """Of the widest vectors that are shuffled at once: LLVM takes shuffles of several registers to pieces element by element."""

@@ -216,15 +216,6 @@ def _mask(lanes: tuple[int, ...]) -> Properties:
     return {"mask": DenseArrayBase.from_list(i64, lanes)}
 
 
-def known_lanes(mask: SSAValue) -> tuple[bool, ...] | None:
-    """Of a mask that is a constant, which lanes run; None of others."""
-    owner = mask.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return None
-    assert isinstance(owner.value, DenseIntOrFPElementsAttr)
-    return tuple(map(bool, owner.value.get_values()))
-
-
 def both(builder: CoreBuilder, a: SSAValue | None, b: SSAValue) -> SSAValue:
     return b if a is None else builder.shared(arith.AndIOp, (a, b), b.type)
 

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
 
 from ..analysis.affine_isl import applied
+from ..analysis.masks import known_lanes
 from ..analysis.operations import operands_of, operations_of
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
@@ -35,7 +36,6 @@ from .lane_values import (
     both,
     extract,
     inserted,
-    known_lanes,
     shuffled,
 )
 from .reciprocals import may_multiply, shared_reciprocal

@@ -15,25 +15,23 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from ..analysis.alias import Aliases
-from ..analysis.dependence import Dependences
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
 from ..analysis.operations import operands_of, operations_in, operations_of, operations_of_kinds
-from ..analysis.recurrences import is_recurrence, recurrences
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.leaf_operations import keep_name, structured, take_name
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
-from ..errors import StepwellError
 from ..frozen import frozen
 from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .alike_loops import alike_loops
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
 from .lane_count import LaneBlock, is_written_out, lane_block, lane_count
+from .lane_order import check_lanes
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites
 from .reciprocals import may_multiply, shared_reciprocal
@@ -447,41 +445,12 @@ def _running_reductions(function: func.FuncOp) -> dict[loop.ForOp, set[Reduction
     }
 
 
-def _check_lanes(
-    function: func.FuncOp,
-    updates: Mapping[Operation, ReductionUpdate],
-    running: Mapping[loop.ForOp, Collection[ReductionUpdate]],
-) -> None:
-    """
-    Check that the lanes of the vector loops of a function do not have to run one after the other.
-
-    loop-vectorize has refused such loops, but what it took for a reduction may no longer be one to see.
-
-    Raises StepwellError.
-    """
-    dependences: Dependences | None = None
-    for for_op, prefixes in running.items():
-        own = {op for update in prefixes for op in (update.load, update.store)}
-        for pair in recurrences(for_op, updates.keys() | own):
-            if len(function.body.blocks) == 1:
-                dependences = dependences or Dependences(function)
-                if not is_recurrence(pair, for_op, dependences):
-                    continue
-            load, store = pair
-            name = loop.buffer_name(load.buffer) or "a buffer"
-            raise StepwellError(
-                f"found a vector loop '{for_op.loop_name.data}' whose lanes load the element of '{name}' that the lane before "
-                "stores, by what is no reduction that may be reordered, expected lanes in any order; mark another loop",
-                op=store,
-            )
-
-
 def _convert_function(function: func.FuncOp) -> None:
     has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
     none: Mapping[Operation, ReductionUpdate] = {}
     updates = find_updates(function) if has_lanes else none
     running = _running_reductions(function) if has_lanes else {}
-    _check_lanes(function, updates, running)
+    check_lanes(function, updates, running)
     stores = lane_stores(function) if has_lanes else LaneStores()
     is_structured = len(function.body.blocks) == 1
     writes = LoopWrites(function) if is_structured else None

@@ -78,15 +78,19 @@ def chosen(number: int, a: Mask, b: Mask) -> Mask:
 def chosen_lanes(mask: Mask, a: Mask, b: Mask) -> Mask:
     type_ = f"vector<{LANES}xi1>"
     text = f"arith.select {mask.value}, {a.value}, {b.value} : {type_}, {type_}"
-    holds: Truth = lambda c, n: np.where(mask.holds(c, n), a.holds(c, n), b.holds(c, n))  # noqa: E731
-    return Mask(named(text, mask, a, b), holds)
+    return Mask(
+        named(text, mask, a, b),
+        lambda c, n: np.where(mask.holds(c, n), a.holds(c, n), b.holds(c, n)),
+    )
 
 
 def shuffled(lanes: list[int], a: Mask, b: Mask) -> Mask:
     text = f"vector.shuffle {a.value}, {b.value} [{', '.join(map(str, lanes))}]"
     type_ = f"vector<{LANES}xi1>"
-    holds: Truth = lambda c, n: np.concatenate([a.holds(c, n), b.holds(c, n)])[lanes]  # noqa: E731
-    return Mask(named(f"{text} : {type_}, {type_}", a, b), holds)
+    return Mask(
+        named(f"{text} : {type_}, {type_}", a, b),
+        lambda c, n: np.concatenate([a.holds(c, n), b.holds(c, n)])[lanes],
+    )
 
 
 def runs() -> st.SearchStrategy[list[bool]]:
