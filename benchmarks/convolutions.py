@@ -228,11 +228,25 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
     args = parser.parse_args()
     os.environ.setdefault("STEPWELL_CACHE", "off")
+    import stepwell as sw
+
+    try:
+        sw.Target.of(args.target)
+    except sw.StepwellError as error:
+        parser.error(str(error))
+    every = cases(args.target)
+    for pattern in args.patterns:
+        if not any(fnmatch(name, pattern) for name in every):
+            parser.error(
+                f"found no layer '{pattern}', expected names such as '{next(iter(every))}'"
+            )
+    if args.rounds < 1:
+        parser.error(f"found {args.rounds} rounds, expected at least 1")
     print(_line(args.markdown, "layer", "% of peak", "roof", *LIBRARIES, "best"))
     if args.markdown:
         print("|---|" + "---:|" * (3 + len(LIBRARIES)))
     rows: list[Row] = []
-    for name, make in cases(args.target).items():
+    for name, make in every.items():
         if args.patterns and not any(fnmatch(name, pattern) for pattern in args.patterns):
             continue
         row = measure(make(), args.rounds, args.target)
