@@ -18,7 +18,8 @@ EXTERNAL_ALIGNMENT = 64
 
 GOMP_PARALLEL = "GOMP_parallel"
 MAX_THREADS = "omp_get_max_threads"
-OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS)
+THREAD_NUMBER = "omp_get_thread_num"
+OPENMP_FUNCTIONS = (GOMP_PARALLEL, MAX_THREADS, THREAD_NUMBER)
 """All that code calls of an OpenMP library; runtime/thread_pool.py has them for this process."""
 
 

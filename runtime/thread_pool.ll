@@ -7,13 +7,15 @@
 @announced = internal global i32 0, align 128  ; counts the regions that were opened
 @caller = internal global i32 -1, align 128    ; the processor on which the last one was
 @left = internal global i64 0, align 128       ; when a worker has left its processor last, in nanoseconds
+@stay = internal global i64 $least_stay, align 128  ; how long after that one may leave again
 @sleepers = internal global i32 0, align 128   ; workers that sleep, without those for which the alarm is posted
 @alarm = internal global [64 x i8] zeroinitializer, align 128
 @$workers = global i32 0, align 128  ; threads of the pool
 @refused = internal global i32 0      ; whether the system has refused one more
-@key = internal global $key_type 0          ; of what a thread inside of a region has set
+@key = internal global $key_type 0          ; of a thread's number in a region, more by one than what it says it is
 
 declare i32 @llvm.umin.i32(i32, i32)
+declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.aarch64.isb(i32)
 declare i32 @clock_gettime(i32, ptr)
@@ -26,6 +28,18 @@ declare i32 @sched_yield()
 
 define i32 @$max_threads() {
   ret i32 $default_threads
+}
+
+; The number of a thread in a region: 0 of the caller, and of a worker the same one in all regions.
+define i32 @$thread_number() {
+  %key = load $key_type, ptr @key
+  %mark = call ptr @pthread_getspecific($key_type %key)
+  %wide = ptrtoint ptr %mark to i64
+  %more = trunc i64 %wide to i32
+  %is_outside = icmp eq i32 %more, 0
+  %one_less = sub i32 %more, 1
+  %number = select i1 %is_outside, i32 0, i32 %one_less
+  ret i32 %number
 }
 
 ; Makes the pool new: at the start, and in a forked process, which has one thread.
@@ -80,7 +94,7 @@ alone:
   ret void
 open:
   call void @hire(i32 %workers)
-  call i32 @pthread_setspecific($key_type %key, ptr %region)
+  call i32 @pthread_setspecific($key_type %key, ptr inttoptr (i64 1 to ptr))
   %body_place = getelementptr %region, ptr %region, i32 0, i32 2
   %data_place = getelementptr %region, ptr %region, i32 0, i32 3
   store ptr %body, ptr %body_place
@@ -147,7 +161,10 @@ count:
   %counted = extractvalue { i32, i1 } %pair, 1
   br i1 %counted, label %start, label %each
 start:
-  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr null)
+  %as_mark = add i32 %more, 1
+  %wide = zext i32 %as_mark to i64
+  %mark = inttoptr i64 %wide to ptr
+  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %mark)
   %is_failed = icmp ne i32 %failed, 0
   br i1 %is_failed, label %give_up, label %started
 started:
@@ -216,10 +233,10 @@ done:
 }
 
 ; A thread of the pool, for as long as the process lives.
-define internal ptr @worker(ptr %nothing) {
+define internal ptr @worker(ptr %mark) {
 entry:
   %key = load $key_type, ptr @key
-  call i32 @pthread_setspecific($key_type %key, ptr @key)
+  call i32 @pthread_setspecific($key_type %key, ptr %mark)
   br label %look
 look:
   %seen = load atomic i32, ptr @announced acquire, align 4
@@ -334,11 +351,18 @@ define internal i1 @pause_since(i64 %start, ptr %processor, i1 %may_leave) {
 together:
   %before = load atomic i64, ptr @left monotonic, align 8
   %since = sub i64 %now, %before
-  %is_long_ago = icmp ugt i64 %since, $stay
+  %stay = load atomic i64, ptr @stay monotonic, align 8
+  %is_long_ago = icmp ugt i64 %since, %stay
   %leaves = and i1 %may_leave, %is_long_ago
   br i1 %leaves, label %leave, label %yield
 leave:
   store atomic i64 %now, ptr @left monotonic, align 8
+  %twice = shl i64 %stay, 1
+  %longer = call i64 @llvm.umin.i64(i64 %twice, i64 $most_stay)
+  %quiet = shl i64 %stay, 2
+  %was_of_use = icmp ugt i64 %since, %quiet
+  %next = select i1 %was_of_use, i64 $least_stay, i64 %longer
+  store atomic i64 %next, ptr @stay monotonic, align 8
   call void @leave(i32 %here)
   br label %done
 yield:

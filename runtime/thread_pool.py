@@ -33,22 +33,25 @@ from pathlib import Path
 from string import Template
 
 from ..frozen import frozen
-from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS
+from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, THREAD_NUMBER
 
 REGIONS = 16
 """Callers that may have a region at once. One more runs its loop alone: the processors are busy enough."""
 
-SPIN_NANOSECONDS = 20_000
+SPIN_NANOSECONDS = 200_000
 """
-How long a thread looks for work before it sleeps, and a caller for the end of its region: about as long as falling
-asleep and waking take, which is within a factor of two of the best choice (Karlin et al., "Competitive
-Randomized Algorithms for Non-Uniform Problems", SODA 1990).
+How long a thread looks for work before it sleeps, and a caller for the end of its region: as long as many programs run on one
+thread between two loops, so that workers are there for the next one. Sleeping and waking take a tenth of it. Other runtimes
+look longer, LLVM's libomp for 200 milliseconds (https://openmp.llvm.org/, KMP_BLOCKTIME).
 """
 
-STAY_NANOSECONDS = 100_000_000
+LEAST_STAY_NANOSECONDS = 1_000_000
+MOST_STAY_NANOSECONDS = 100_000_000
 """
-How long workers stay on the processor of a caller before one of them goes to another processor: often enough that a loop
-does not run there alone while the other processor is idle, and so rarely that it costs little where that one is busy.
+How long after one has left workers stay on the processor of a caller before the next goes to another one. Where the other
+processor is idle, a loop should not run on one of them for long; where that is busy the system brings the worker back soon,
+and each time it has left in vain the caller may wait for it. So the time doubles with every worker that leaves within four
+times of it, and is the least again after the system has left them apart for longer.
 """
 
 WAKES = 2
@@ -56,7 +59,7 @@ WAKES = 2
 
 RESET = "stepwell_reset_threads"
 WORKERS = "stepwell_workers"
-EXPORTED = (GOMP_PARALLEL, MAX_THREADS, RESET, WORKERS)
+EXPORTED = (GOMP_PARALLEL, MAX_THREADS, THREAD_NUMBER, RESET, WORKERS)
 
 
 @frozen
@@ -228,6 +231,7 @@ def pool(of: System, default_threads: int) -> str:
     text = template.substitute(
         parallel=GOMP_PARALLEL,
         max_threads=MAX_THREADS,
+        thread_number=THREAD_NUMBER,
         reset=RESET,
         workers=WORKERS,
         key_type=of.key_type,
@@ -235,7 +239,8 @@ def pool(of: System, default_threads: int) -> str:
         default_threads=default_threads,
         regions=REGIONS,
         spin=SPIN_NANOSECONDS,
-        stay=STAY_NANOSECONDS,
+        least_stay=LEAST_STAY_NANOSECONDS,
+        most_stay=MOST_STAY_NANOSECONDS,
         wakes=WAKES,
         relax=_RELAX.get(platform.machine().lower(), ""),
         taken=_TAKEN,

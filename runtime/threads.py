@@ -11,7 +11,7 @@ import warnings
 
 from ..errors import StepwellError
 from ..frozen import frozen
-from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
+from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS, THREAD_NUMBER
 from .process_symbols import process_address
 from .thread_pool import EXPORTED, needed_functions, pool, system
 
@@ -42,6 +42,9 @@ define void @{GOMP_PARALLEL}(ptr %body, ptr %data, i32 %threads, i32 %flags) {{
 }}
 define i32 @{MAX_THREADS}() {{
   ret i32 1
+}}
+define i32 @{THREAD_NUMBER}() {{
+  ret i32 0
 }}
 """,
     OPENMP_FUNCTIONS,

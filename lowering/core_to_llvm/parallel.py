@@ -3,16 +3,14 @@
 
 On threads, the body becomes a function of its own, which one call of `GOMP_parallel` runs on several threads:
 
-    f:                     store the next iteration (0), how many there are, how many are claimed at a time and
+    f:                     store the parts into which the iterations are cut, how many are claimed at a time and
                            what the body uses of f in a struct;
                            GOMP_parallel(f.threads0, struct, number of threads, 0)
     f.threads0:            claim iterations, or return when none are left; load what the body uses;
-                           call f.threads0.share(first claimed, struct, ...)
+                           call f.threads0.share(first claimed, end of their part, struct, ...)
     f.threads0.share:      the claimed iterations in order; then claim more, until none are left
 
-A thread claims the next few iterations by one atomic addition to the first field of the struct, which is dynamic
-self-scheduling in chunks of one size (Polychronopoulos and Kuck, "Guided Self-Scheduling", IEEE Transactions on
-Computers 1987, compare the ways). So any number of threads does all the work, even one: in this process the caller
+How threads claim stands in claims.py. Any number of threads does all the work, even one: in this process the caller
 never waits for a thread that the system has not scheduled yet (runtime/thread_pool.py). `GOMP_parallel` is the ABI
 of GCC's `-fopenmp` (https://gcc.gnu.org/onlinedocs/libgomp/Implementing-PARALLEL-construct.html): object files run
 on GCC's libgomp, LLVM's libomp or Intel's libiomp5, which all have it.
@@ -40,21 +38,28 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.operations import operands_of, operations_in, operations_inside
-from ...dialects.upstream.llvm import AtomicRMWOp
-from ..llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS
+from ..llvm_text import GOMP_PARALLEL, MAX_THREADS, THREAD_NUMBER
+from .claims import (
+    CLAIM,
+    COUNT,
+    FIRST_PASSED,
+    Search,
+    claim_size,
+    emit_search,
+    extreme,
+    number_of_parts,
+    own_part,
+    search_blocks,
+    store_parts,
+    struct_of,
+)
 from .emitter import Emitter, unsupported
 from .memref import BUFFER_ALIGNMENT
 from .properties import NSW
 from .types import POINTER, Index, element_bytes, is_memref, is_vector
 
-CLAIMS = 16
-"""
-How often each thread claims iterations, if there are enough of them and all threads are equally fast. At the end a
-thread waits for one claim of another at most; a claim itself takes about a tenth of a microsecond.
-"""
-
-_NEXT, _COUNT, _CLAIM = range(3)
-"""The fields of the struct before what the body uses."""
+_DATA_ALIGNMENT = 128
+"""Bytes, of the struct, so that each part has its lines for itself."""
 
 _SUNK = (
     arith.ConstantOp,
@@ -103,7 +108,7 @@ def with_team(module: ModuleOp, threads: int) -> ModuleOp:
     module = module.clone()
     for op in list(module.walk()):
         name = _called_function(op)
-        if name not in OPENMP_FUNCTIONS:
+        if name not in (GOMP_PARALLEL, MAX_THREADS):
             continue
         constant = llvm.ConstantOp(IntegerAttr(threads, i32), i32)
         Rewriter.insert_op(constant, InsertPoint.before(op))
@@ -228,25 +233,27 @@ def _convert_on_threads(e: Emitter, op: scf.ParallelOp) -> None:
     captures = _captures(op)
     passed = e.flatten(captures.values)
     name = e.symbols.new_name(f"{_function_name(op)}.threads")
-    before = [i64] * len((_NEXT, _COUNT, _CLAIM))
-    data_type = llvm.LLVMStructType.from_type_list([*before, *(value.type for value in passed)])
-    _define_share(e, op, f"{name}.share", captures, passed)
-    _define_entry(e, name, data_type)
     count, team = _count(e, op), _team(e, op)
+    threads = _useful_threads(e, count, team)
+    parts = number_of_parts(e, threads)
+    data_type = struct_of(parts, count, passed)
+    _define_share(e, op, f"{name}.share", captures, passed, data_type)
+    _define_entry(e, op, name, data_type)
     data = llvm.AllocaOp.create(
         operands=(e.constant(1),),
         result_types=(POINTER,),
-        properties={"elem_type": data_type, "alignment": IntegerAttr(BUFFER_ALIGNMENT, i64)},
+        properties={"elem_type": data_type, "alignment": IntegerAttr(_DATA_ALIGNMENT, i64)},
     )
     data.results[0].name_hint = "data"
     e.prologue(data)
-    fields = (e.constant(0), e.ssa(count), e.ssa(_claim_size(e, count, team)), *passed)
-    for number, value in enumerate(fields):
+    store_parts(e, data.results[0], data_type, count, parts)
+    fields = (e.ssa(parts), e.ssa(claim_size(e, count, team)), *passed)
+    for number, value in enumerate(fields, COUNT):
         place = e.pointer_at(data.results[0], (0, number), data_type)
         e.store(value, place, _alignment(value.type))
     entry = e.emit(llvm.AddressOfOp, (), POINTER, {"global_name": SymbolRefAttr(name)})
-    threads = _useful_threads(e, count, team)
-    e.call(GOMP_PARALLEL, (entry, data.results[0], threads, e.constant(0, i32)), None)
+    asked = _as_i32(e, threads)
+    e.call(GOMP_PARALLEL, (entry, data.results[0], asked, e.constant(0, i32)), None)
 
 
 def _function_name(op: Operation) -> str:
@@ -275,14 +282,7 @@ def _count(e: Emitter, op: scf.ParallelOp) -> Index:
         last = e.add(step, -1)
         rounded = e.add(distance, last)
         distance = e.emit(llvm.SDivOp, (e.ssa(rounded), e.ssa(step)), i64)
-    return _extreme(e, "llvm.smax.i64", distance, 0)
-
-
-def _extreme(e: Emitter, intrinsic: str, a: Index, b: Index) -> SSAValue:
-    """The larger or the smaller of two numbers."""
-    value = e.call_intrinsic(intrinsic, (e.ssa(a), e.ssa(b)), i64)
-    assert value is not None
-    return value
+    return extreme(e, "llvm.smax.i64", distance, 0)
 
 
 def _team(e: Emitter, op: Operation) -> Index:
@@ -295,26 +295,20 @@ def _team(e: Emitter, op: Operation) -> Index:
     return e.emit(llvm.ZExtOp, (threads,), i64)
 
 
-def _claim_size(e: Emitter, count: Index, team: Index) -> Index:
-    """ceil(count / (team * CLAIMS)): how many iterations a thread claims at a time."""
-    claims = e.mul(team, CLAIMS)
-    if isinstance(count, int) and isinstance(claims, int):
-        return -(-count // claims)
-    rounded = e.add(count, e.add(claims, -1))
-    return e.emit(llvm.UDivOp, (e.ssa(rounded), e.ssa(claims)), i64)
-
-
-def _useful_threads(e: Emitter, count: Index, team: Index) -> SSAValue:
+def _useful_threads(e: Emitter, count: Index, team: Index) -> Index:
     """The threads to ask for: no more than there are iterations, and one where there are none."""
-    if isinstance(count, int) and isinstance(team, int):
-        return e.constant(min(count, team), i32)
-    useful = count if isinstance(count, int) else _extreme(e, "llvm.smax.i64", count, 1)
-    threads = _extreme(e, "llvm.smin.i64", useful, team)
-    return e.emit(llvm.TruncOp, (threads,), i32, {"overflowFlags": llvm.OverflowAttr(None)})
+    return extreme(e, "llvm.smin.i64", extreme(e, "llvm.smax.i64", count, 1), team)
 
 
-def _define_entry(e: Emitter, name: str, data_type: llvm.LLVMStructType) -> None:
+def _as_i32(e: Emitter, number: Index) -> SSAValue:
+    if isinstance(number, int):
+        return e.constant(number, i32)
+    return e.emit(llvm.TruncOp, (number,), i32, {"overflowFlags": llvm.OverflowAttr(None)})
+
+
+def _define_entry(e: Emitter, op: Operation, name: str, data_type: llvm.LLVMStructType) -> None:
     """The function that each thread calls with the struct. One that comes late finds no iteration left."""
+    e.symbols.declare(THREAD_NUMBER, llvm.LLVMFunctionType((), i32), op)
     inner = Emitter(e.handlers, e.symbols)
     inner.entry.insert_arg(POINTER, 0)
     data = inner.entry.args[0]
@@ -324,24 +318,17 @@ def _define_entry(e: Emitter, name: str, data_type: llvm.LLVMStructType) -> None
         type_ = data_type.types.data[number]
         return inner.load(inner.pointer_at(data, (0, number), data_type), type_, _alignment(type_))
 
-    count, claim = field_of(_COUNT), field_of(_CLAIM)
-    first = _claimed(inner, data, claim)
-    some, none = Block(), Block()
-    inner.branch_if(inner.compare("slt", first, count, i1), some, none)
-    inner.start(some)
-    passed = map(field_of, range(_CLAIM + 1, len(data_type.types)))
-    inner.call(f"{name}.share", (first, data, count, claim, *passed), None)
-    inner.branch(none)
-    inner.start(none)
+    parts, claim = field_of(COUNT), field_of(CLAIM)
+    search = search_blocks()
+    inner.branch(search.look, (own_part(inner, parts), parts))
+    emit_search(inner, search, data, data_type, parts, claim)
+    inner.start(search.found)
+    passed = map(field_of, range(FIRST_PASSED, len(data_type.types)))
+    inner.call(f"{name}.share", (*search.found.args, data, parts, claim, *passed), None)
+    inner.branch(search.none)
+    inner.start(search.none)
     inner.append(llvm.ReturnOp())
     _define(e, name, [POINTER], inner)
-
-
-def _claimed(e: Emitter, data: SSAValue, claim: SSAValue) -> SSAValue:
-    """The first of the iterations that this thread has now, if there are any left."""
-    first = AtomicRMWOp(data, claim)
-    e.append(first)
-    return first.res
 
 
 def _define_share(
@@ -350,47 +337,46 @@ def _define_share(
     name: str,
     captures: _Captures,
     passed: Sequence[SSAValue],
+    data_type: llvm.LLVMStructType,
 ) -> None:
     """The function of a thread that has claimed iterations already: those from `first` on, and all it can claim."""
     inner = Emitter(e.handlers, e.symbols)
     inner.in_parallel = True
-    for type_ in (i64, POINTER, i64, i64, *(value.type for value in passed)):
-        inner.entry.insert_arg(type_, len(inner.entry.args))
-    first, data, count, claim, *arguments = inner.entry.args
-    for argument, hint in zip((first, data, count, claim), _SHARE_ARGUMENTS, strict=True):
-        argument.name_hint = hint
-    inner.unflatten(captures.values, arguments)
+    search = search_blocks()
+    claimed = [(value.type, value.name_hint) for value in search.found.args]
+    for type_, hint in (*claimed, *_SHARED, *((value.type, None) for value in passed)):
+        inner.entry.insert_arg(type_, len(inner.entry.args)).name_hint = hint
+    before = len(claimed) + len(_SHARED)
+    first = inner.entry.args[: len(claimed)]
+    data, parts, claim = inner.entry.args[len(claimed) : before]
+    inner.unflatten(captures.values, inner.entry.args[before:])
     for sunk in captures.sunk:
         inner.handlers[type(sunk)](inner, sunk)
     with _allocated_once(inner, _heap_buffers(inner, op.body.block)):
-        _lower_claims(inner, op, first, data, count, claim)
+        inner.branch(search.found, first)
+        inner.start(search.found)
+        _lower_claim(inner, op, search, claim)
+        emit_search(inner, search, data, data_type, parts, claim)
+        inner.start(search.none)
     inner.append(llvm.ReturnOp())
-    promises = [DictionaryAttr({})] * len(_SHARE_ARGUMENTS) + _promises(e, captures.values, passed)
+    promises = [DictionaryAttr({})] * before + _promises(e, captures.values, passed)
     types = [argument.type for argument in inner.entry.args]
     _define(e, name, types, inner, promises)
 
 
-_SHARE_ARGUMENTS = ("first", "data", "count", "claim")
+_SHARED = ((POINTER, "data"), (i64, "parts"), (i64, "claim"))
+"""The arguments of a share between what is claimed and what the body uses."""
 
 
-def _lower_claims(
-    e: Emitter,
-    op: scf.ParallelOp,
-    first: SSAValue,
-    data: SSAValue,
-    count: SSAValue,
-    claim: SSAValue,
-) -> None:
-    """The loop over what this thread claims, around the loop over the iterations of a claim."""
-    claimed, after = Block(arg_types=[i64]), Block()
+def _lower_claim(e: Emitter, op: scf.ParallelOp, search: Search, claim: SSAValue) -> None:
+    """The loop over the iterations that were claimed; then the search goes on in the same part."""
+    first, end, part, left = search.found.args
     header, inside, done = Block(arg_types=[i64]), Block(), Block()
-    e.branch(claimed, (first,))
-    e.start(claimed)
-    last = _extreme(e, "llvm.smin.i64", e.add(claimed.args[0], claim), count)
-    e.branch(header, (claimed.args[0],))
+    last = extreme(e, "llvm.smin.i64", e.add(first, claim), end)
+    e.branch(header, (first,))
     e.start(header)
     counter = header.args[0]
-    e.branch_if(e.compare("slt", counter, last, i1), inside, done)
+    e.branch_if(e.compare("slt", counter, e.ssa(last), i1), inside, done)
     e.start(inside)
     lower, step = e.index(op.lowerBound[0]), e.index(op.step[0])
     e.bind(op.body.block.args[0], e.ssa(e.add(e.mul(counter, step), lower)))
@@ -398,9 +384,7 @@ def _lower_claims(
     following = e.add(counter, 1)
     e.branch(header, (e.ssa(following),))
     e.start(done)
-    next_claimed = _claimed(e, data, claim)
-    e.branch_if(e.compare("slt", next_claimed, count, i1), claimed, after, (next_claimed,))
-    e.start(after)
+    e.branch(search.look, (part, left))
 
 
 def _define(

@@ -124,6 +124,31 @@ print(ctypes.c_int32.from_address(_thread_functions()[WORKERS]).value)
     assert run_python(code, {**os.environ, "OMP_NUM_THREADS": "1"}).stdout == "0\n"
 
 
+@needs_threads
+def test_threads_have_the_same_numbers_in_all_regions() -> None:
+    code = """
+import threading
+from stepwell.lowering.llvm_text import GOMP_PARALLEL, THREAD_NUMBER
+from stepwell.runtime.engine import _thread_functions
+functions = _thread_functions()
+number = ctypes.CFUNCTYPE(ctypes.c_int32)(functions[THREAD_NUMBER])
+body = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+parallel = ctypes.CFUNCTYPE(None, body, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)(functions[GOMP_PARALLEL])
+def numbers_of_a_region():
+    found, all_there = {}, threading.Barrier(3, timeout=50)
+    def run(_):
+        all_there.wait()
+        found[threading.get_native_id()] = number()
+    parallel(body(run), None, 3, 0)
+    return found
+first, second = numbers_of_a_region(), numbers_of_a_region()
+assert first == second, (first, second)
+assert sorted(first.values()) == [0, 1, 2] and first[threading.get_native_id()] == 0, first
+print(number())
+"""
+    assert run_python(code).stdout == "0\n"
+
+
 # Late threads, forks and ends.
 
 
@@ -154,7 +179,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from stepwell.runtime import thread_pool, threads
-thread_pool.STAY_NANOSECONDS = 0  # a worker goes to another processor whenever it waits
+thread_pool.LEAST_STAY_NANOSECONDS = thread_pool.MOST_STAY_NANOSECONDS = 0  # a worker goes to another processor whenever it waits
 known = threads.system()
 always = known.processor.replace("call i32 @sched_getcpu()", "add i32 0, {number}")
 assert always != known.processor

@@ -6,14 +6,16 @@
 // it, and what is known of the pointers is known there too.
 // CHECK:       llvm.func @GOMP_parallel(!llvm.ptr, !llvm.ptr, i32, i32)
 // CHECK-NEXT:  llvm.func @omp_get_max_threads() -> i32
-// CHECK:       llvm.func internal @copy.threads0.share(%first: i64, %data: !llvm.ptr, %count: i64, %claim: i64,
+// CHECK-NEXT:  llvm.func @omp_get_thread_num() -> i32
+// CHECK:       llvm.func internal @copy.threads0.share(%first: i64, %end: i64, %part: i64, %left: i64,
+// CHECK-SAME:      %data: !llvm.ptr, %parts: i64, %claim: i64,
 // CHECK-SAME:      %arena: !llvm.ptr {llvm.noalias, llvm.align = 64 : i64
 // CHECK-SAME:      %r: !llvm.ptr {llvm.noalias
 // CHECK:         %[[VIEW:.*]] = llvm.getelementptr inbounds %arena[64]
-// CHECK-NEXT:    llvm.br ^[[CLAIMED:.*]](%first : i64)
-// CHECK-NEXT:  ^[[CLAIMED]](%[[FIRST:.*]]: i64):
-// CHECK-NEXT:    %[[END:.*]] = llvm.add %[[FIRST]], %claim
-// CHECK-NEXT:    %[[LAST:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%[[END]], %count)
+// CHECK-NEXT:    llvm.br ^[[FOUND:.*]](%first, %end, %part, %left : i64, i64, i64, i64)
+// CHECK-NEXT:  ^[[FOUND]](%[[FIRST:.*]]: i64, %[[END:.*]]: i64, %[[PART:.*]]: i64, %[[LEFT:.*]]: i64):
+// CHECK-NEXT:    %[[BEHIND:.*]] = llvm.add %[[FIRST]], %claim
+// CHECK-NEXT:    %[[LAST:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%[[BEHIND]], %[[END]])
 // CHECK-NEXT:    llvm.br ^[[HEADER:.*]](%[[FIRST]] : i64)
 // CHECK-NEXT:  ^[[HEADER]](%[[K:.*]]: i64):
 // CHECK-NEXT:    %[[MORE:.*]] = llvm.icmp "slt" %[[K]], %[[LAST]] : i64
@@ -21,25 +23,45 @@
 // CHECK:         %[[POSITION:.*]] = llvm.mul %[[K]], %c2 overflow<nsw> : i64
 // CHECK-NEXT:    llvm.getelementptr inbounds %{{.*}}[%[[POSITION]]]
 // CHECK:       ^[[DONE]]:
-// CHECK-NEXT:    %[[NEXT:.*]] = llvm.atomicrmw add %data, %claim monotonic : !llvm.ptr, i64
-// CHECK-NEXT:    %[[ANY:.*]] = llvm.icmp "slt" %[[NEXT]], %count : i64
-// CHECK-NEXT:    llvm.cond_br %[[ANY]], ^[[CLAIMED]](%[[NEXT]] : i64), ^{{.*}}
+// CHECK-NEXT:    llvm.br ^[[LOOK:.*]](%[[PART]], %[[LEFT]] : i64, i64)
 
-// A thread that comes late claims nothing, and leaves.
+// A part has room for itself in two lines; when it is empty, the next one is looked into, after the last the first.
+// CHECK-NEXT:  ^[[LOOK]](%[[PART:.*]]: i64, %[[LEFT:.*]]: i64):
+// CHECK-NEXT:    %[[NEXT:.*]] = llvm.getelementptr inbounds %data[0, 0, %[[PART]], 0]
+// CHECK-SAME:      !llvm.struct<(!llvm.array<4 x !llvm.array<16 x i64>>, i64, i64, !llvm.ptr, !llvm.ptr)>
+// CHECK-NEXT:    %[[CLAIMED:.*]] = llvm.atomicrmw add %[[NEXT]], %claim monotonic : !llvm.ptr, i64
+// CHECK-NEXT:    %[[PLACE:.*]] = llvm.getelementptr inbounds %data[0, 0, %[[PART]], 1]
+// CHECK-NEXT:    %[[END:.*]] = llvm.load %[[PLACE]]
+// CHECK-NEXT:    %[[ANY:.*]] = llvm.icmp "slt" %[[CLAIMED]], %[[END]] : i64
+// CHECK-NEXT:    llvm.cond_br %[[ANY]], ^[[FOUND]](%[[CLAIMED]], %[[END]], %[[PART]], %[[LEFT]] : i64, i64, i64, i64), ^[[EMPTY:.*]]
+// CHECK-NEXT:  ^[[EMPTY]]:
+// CHECK-NEXT:    %[[AFTER:.*]] = llvm.add %[[PART]], %c1
+// CHECK-NEXT:    %[[OVER:.*]] = llvm.icmp "eq" %[[AFTER]], %parts
+// CHECK-NEXT:    %[[OTHER:.*]] = llvm.select %[[OVER]], %c0, %[[AFTER]]
+// CHECK-NEXT:    %[[FEWER:.*]] = llvm.add %[[LEFT]], %cm1
+// CHECK-NEXT:    %[[ANY:.*]] = llvm.icmp "sgt" %[[FEWER]], %c0
+// CHECK-NEXT:    llvm.cond_br %[[ANY]], ^[[LOOK]](%[[OTHER]], %[[FEWER]] : i64, i64), ^{{.*}}
+
+// A thread begins in its own part. One that comes late claims nothing, and leaves.
 // CHECK:       llvm.func internal @copy.threads0(%[[DATA:.*]]: !llvm.ptr) {
-// CHECK:         %[[FIRST:.*]] = llvm.atomicrmw add %[[DATA]], %[[CLAIM:.*]] monotonic : !llvm.ptr, i64
-// CHECK-NEXT:    %[[ANY:.*]] = llvm.icmp "slt" %[[FIRST]], %[[COUNT:.*]] : i64
-// CHECK-NEXT:    llvm.cond_br %[[ANY]], ^{{.*}}, ^[[NONE:.*]]
-// CHECK:         llvm.call @copy.threads0.share(%[[FIRST]], %[[DATA]], %[[COUNT]], %[[CLAIM]],
-// CHECK:       ^[[NONE]]:
+// CHECK:         %[[NUMBER:.*]] = llvm.call @omp_get_thread_num()
+// CHECK-NEXT:    %[[WIDE:.*]] = llvm.zext %[[NUMBER]] : i32 to i64
+// CHECK-NEXT:    %[[OWN:.*]] = llvm.urem %[[WIDE]], %[[PARTS:.*]] : i64
+// CHECK-NEXT:    llvm.br ^[[LOOK:.*]](%[[OWN]], %[[PARTS]] : i64, i64)
+// CHECK:         llvm.cond_br %{{.*}}, ^[[LOOK]](%{{.*}} : i64, i64), ^[[NONE:.*]]
+// CHECK-NEXT:  ^{{.*}}(%[[FIRST:.*]]: i64, %[[END:.*]]: i64, %[[PART:.*]]: i64, %[[LEFT:.*]]: i64):
+// CHECK:         llvm.call @copy.threads0.share(%[[FIRST]], %[[END]], %[[PART]], %[[LEFT]], %[[DATA]], %[[PARTS]],
+// CHECK-NEXT:    llvm.br ^[[NONE]]
+// CHECK-NEXT:  ^[[NONE]]:
 // CHECK-NEXT:    llvm.return
 
 // CHECK:       llvm.func @copy(
-// CHECK:         %data{{.*}} = llvm.alloca %{{.*}} x !llvm.struct<(i64, i64, i64, !llvm.ptr, !llvm.ptr)>
+// CHECK:         %data{{.*}} = llvm.alloca %{{.*}} x !llvm.struct<(!llvm.array<4 x {{.*}} {alignment = 128 : i64}
 // CHECK:         %[[MAX:.*]] = llvm.call @omp_get_max_threads()
 // CHECK-NEXT:    %[[TEAM:.*]] = llvm.zext %[[MAX]] : i32 to i64
-// CHECK:         %[[ENTRY:.*]] = llvm.mlir.addressof @copy.threads0 : !llvm.ptr
 // CHECK-NEXT:    %[[USEFUL:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%c4{{.*}}, %[[TEAM]])
+// CHECK-NEXT:    %[[PARTS:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%[[USEFUL]], %{{.*}})
+// CHECK:         %[[ENTRY:.*]] = llvm.mlir.addressof @copy.threads0 : !llvm.ptr
 // CHECK-NEXT:    %[[ASKED:.*]] = llvm.trunc %[[USEFUL]] : i64 to i32
 // CHECK-NEXT:    llvm.call @GOMP_parallel(%[[ENTRY]], %data{{.*}}, %[[ASKED]], %{{.*}})
 // CHECK-NEXT:    llvm.return
@@ -64,9 +86,15 @@ func.func @copy(%r: memref<8xf32> {stepwell.result}, %arena: memref<128xi8> {ste
   func.return
 }
 
-// 200 iterations on 4 threads, each of which claims 16 times: 4 at a time.
+// 200 iterations on 4 threads: each has a part of 50, and claims 16 times in all, 4 at a time.
 // FOUR-LABEL: llvm.func @many(
-// FOUR:         %[[CLAIM:.*]] = llvm.getelementptr inbounds %{{.*}}[0, 2]
+// FOUR:         %[[BEGIN:.*]] = llvm.mul %[[PART:.*]], %c50 overflow<nsw> : i64
+// FOUR-NEXT:    %[[END:.*]] = llvm.add %[[BEGIN]], %c50 overflow<nsw> : i64
+// FOUR-NEXT:    %[[FIRST:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%[[BEGIN]], %c200
+// FOUR-NEXT:    %[[NEXT:.*]] = llvm.getelementptr inbounds %[[DATA:.*]][0, 0, %[[PART]], 0]
+// FOUR-NEXT:    llvm.store %[[FIRST]], %[[NEXT]]
+// FOUR-NEXT:    %[[LAST:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%[[END]], %c200
+// FOUR:         %[[CLAIM:.*]] = llvm.getelementptr inbounds %[[DATA]][0, 2]
 // FOUR-NEXT:    llvm.store %c4{{.*}}, %[[CLAIM]]
 func.func @many(%A: memref<200xf32>, %v: f32) {
   %c0 = arith.constant 0 : index
@@ -89,7 +117,7 @@ func.func @many(%A: memref<200xf32>, %v: f32) {
 // CHECK-NEXT:    %[[KNOWN:.*]] = llvm.call_intrinsic "llvm.smax.i64"(%[[COUNT]], %{{.*}})
 // CHECK:         %[[SOME:.*]] = llvm.call_intrinsic "llvm.smax.i64"(%[[KNOWN]], %{{.*}})
 // CHECK-NEXT:    %[[USEFUL:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%[[SOME]], %{{.*}})
-// CHECK-NEXT:    %[[TEAM:.*]] = llvm.trunc %[[USEFUL]]
+// CHECK:         %[[TEAM:.*]] = llvm.trunc %[[USEFUL]]
 // CHECK:         llvm.call @GOMP_parallel(%{{.*}}, %{{.*}}, %[[TEAM]], %{{.*}})
 func.func @open(%A: memref<?xf32>, %low: index, %high: index, %v: f32) {
   %c3 = arith.constant 3 : index
