@@ -15,7 +15,7 @@ from ..dialects import loop
 from ..dialects.affine_substitution import substituted
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
-from .operations import operands_of, operations_in
+from .operations import operands_before_and_after, operands_of, operations_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +172,10 @@ def _holds(
 
 
 def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
-    operands, lower_map, upper_map = operands_of(op), op.lower_map.data, op.upper_map.data
-    lower = outer.terms(lower_map.results, operands[: lower_map.num_dims])
-    upper = outer.terms(upper_map.results, operands[lower_map.num_dims :])
+    lower_map, upper_map = op.lower_map.data, op.upper_map.data
+    low_operands, high_operands = operands_before_and_after(op, lower_map.num_dims)
+    lower = outer.terms(lower_map.results, low_operands)
+    upper = outer.terms(upper_map.results, high_operands)
     part = LoopPart(tuple(lower or ()), tuple(upper or ()), op.step.value.data, multiple)
     variable = AffineExpr.dimension(outer.around.parameters + len(outer.loops))
     return Frame(

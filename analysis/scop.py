@@ -26,7 +26,7 @@ from ..dialects.affine_substitution import substituted
 from .alias import Aliases, is_allocation
 from .domains import REMEMBERED, Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
-from .operations import operands_of, operations_in
+from .operations import last_operands, operands_of, operations_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,8 +273,8 @@ def _levels(block: Block) -> int:
 
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
     """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
-    map_, operands = op.map.data, operands_of(op)
-    known = [frame.term(operand) for operand in operands[len(operands) - map_.num_dims :]]
+    map_ = op.map.data
+    known = [frame.term(operand) for operand in last_operands(op, map_.num_dims)]
     if None not in known:
         terms = cast("list[AffineExpr]", known)
         return tuple([substituted(expr, terms) for expr in map_.results])
@@ -297,9 +297,11 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
     """Each buffer that an operation may touch, and whether it is written."""
     kind = type(op)
     if kind is loop.LoadOp:
-        return ((operands_of(op)[0], False),)
+        buffer, *_ = operands_of(op)
+        return ((buffer, False),)
     if kind is loop.StoreOp:
-        return ((operands_of(op)[1], True),)
+        _, buffer, *_ = operands_of(op)
+        return ((buffer, True),)
     if _is_of_scalars(kind):
         return ()
     buffers = _buffers_used(op)

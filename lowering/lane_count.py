@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.neighbours import chosen_loads
-from ..analysis.operations import operands_of, operations_of
+from ..analysis.operations import operands_before_and_after, operations_of
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.affine_substitution import substituted
@@ -53,12 +53,12 @@ def powers_of_two(count: int) -> list[int]:
 
 def constant_count(for_op: loop.ForOp) -> int | None:
     """The number of iterations of a loop with one lower and one upper bound, when it is a constant."""
-    operands, count = operands_of(for_op), for_op.lower_map.data.num_dims
-    values = list(dict.fromkeys(operands))
+    low_operands, high_operands = operands_before_and_after(for_op, for_op.lower_map.data.num_dims)
+    values = list(dict.fromkeys((*low_operands, *high_operands)))
     forms: list[tuple[list[int], int]] = []
     for map_, used in (
-        (for_op.lower_map.data, operands[:count]),
-        (for_op.upper_map.data, operands[count:]),
+        (for_op.lower_map.data, low_operands),
+        (for_op.upper_map.data, high_operands),
     ):
         dims = [AffineExpr.dimension(values.index(v)) for v in used]
         form = linear_form(substituted(map_.results[0], dims), len(values))

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine_substitution import value_at
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
+from ..by_position import by_position
 from ..int64 import is_int64
 from ..leaf_operations import fill, map_attribute
 from .access import Index, bound, verify_affine, verify_map
@@ -54,6 +55,7 @@ from .attributes import (
 )
 
 
+@by_position
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """Ends a loop body, or a branch of `loop.if` with its values. Not printed without values."""
@@ -88,6 +90,7 @@ def _name(name: str) -> StringAttr:
 _INDEX = IndexType()
 
 
+@by_position
 @irdl_op_definition
 class ForOp(IRDLOperation):
     """
@@ -279,6 +282,7 @@ def _parse_bound(parser: Parser, join: str) -> tuple[AffineMap, list[SSAValue]]:
     return space.map(exprs), space.operands()
 
 
+@by_position
 @irdl_op_definition
 class IfOp(IRDLOperation):
     """

@@ -32,6 +32,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import print_affine_list
+from ..by_position import by_position
 from ..leaf_operations import fill, map_attribute
 from ..shaped import Buffer, memref_type
 from .access import (
@@ -47,6 +48,7 @@ from .attributes import Scope, ScopeAttr
 from .control import is_surely_run
 
 
+@by_position
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """Reads one element of a buffer at affine subscripts: `%v = loop.load %A[%i, %k + 1] : memref<..>`."""
@@ -98,6 +100,7 @@ fetched. A hint, as that of `memref.store` and `vector.store` upstream.
 """
 
 
+@by_position
 @irdl_op_definition
 class StoreOp(IRDLOperation):
     """
@@ -160,6 +163,7 @@ class StoreOp(IRDLOperation):
         return op
 
 
+@by_position
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
     """
@@ -266,6 +270,7 @@ def _printed_name(printer: Printer, result: SSAValue) -> str | None:
     return f"{hint}_{earlier}" if earlier else hint
 
 
+@by_position
 @irdl_op_definition
 class AllocOp(IRDLOperation):
     """

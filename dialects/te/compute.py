@@ -50,6 +50,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...frozen import frozen
 from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
+from ..by_position import by_position
 from ..combiner import Combiner
 from ..shaped import Tensor, tensor_type
 from .terms import YieldOp, dealt, verify_element, verify_term
@@ -96,6 +97,7 @@ class Read:
         return hash(self.source)
 
 
+@by_position
 @irdl_op_definition
 class ComputeOp(IRDLOperation):
     """

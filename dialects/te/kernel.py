@@ -28,6 +28,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..by_position import by_position
 from ..shaped import is_tensor, memref_type
 from .compute import ComputeOp
 from .terms import YieldOp
@@ -47,6 +48,7 @@ class _KernelEffects(MemoryEffect):
         }
 
 
+@by_position
 @irdl_op_definition
 class KernelOp(IRDLOperation):
     """

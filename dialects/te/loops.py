@@ -24,6 +24,7 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .. import loop
+from ..by_position import by_position
 from ..shaped import Buffer, Tensor, is_tensor, tensor_type
 from .terms import YieldOp
 from .text import types_text
@@ -38,6 +39,7 @@ _Binding: TypeAlias = "tuple[Parser.UnresolvedArgument, UnresolvedOperand | None
 """A buffer's name in the body, and the tensor it has the elements of."""
 
 
+@by_position
 @irdl_op_definition
 class LoopsOp(IRDLOperation):
     """

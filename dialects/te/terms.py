@@ -11,6 +11,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..by_position import by_position
 from ..combiner import Combiner
 from ..dtypes import ELEMENT_TYPES, is_bool, is_element_type, is_float, signless
 from .text import types_text
@@ -56,6 +57,7 @@ def dealt(
     return tuple(tuple(islice(values, size)) for size in sizes)
 
 
+@by_position
 @irdl_op_definition
 class YieldOp(IRDLOperation):
     """Ends the body of a compute with the element's value, or of a kernel with its results."""

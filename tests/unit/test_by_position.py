@@ -1,0 +1,31 @@
+"""Operands, results and regions that are read by position are what IRDL's own accessors give."""
+
+from __future__ import annotations
+
+import pytest
+from stepwell.dialects import loop
+from xdsl.dialects.builtin import IndexType, MemRefType, f32
+from xdsl.ir import Block
+from xdsl.ir.core import SSAValues
+
+
+def test_operands_results_and_regions() -> None:
+    block = Block(arg_types=[MemRefType(f32, (4, 4)), IndexType(), IndexType()])
+    buffer, i, j = block.args
+    load = loop.LoadOp(buffer, [i, j])
+    store = loop.StoreOp(load.result, buffer, [j, 3])
+    for_op = loop.ForOp("k", 0, 4)
+    assert load.buffer is buffer
+    assert store.value is load.results[0] and store.buffer is buffer
+    assert tuple(load.operands_) == (i, j) and tuple(store.operands_) == (j,)
+    assert isinstance(load.operands_, SSAValues)
+    assert for_op.body is for_op.regions[0]
+    assert tuple(loop.YieldOp().values) == ()
+    assert tuple(loop.YieldOp(i, j).values) == (i, j)
+
+
+def test_they_are_not_set_by_their_names() -> None:
+    (buffer,) = Block(arg_types=[MemRefType(f32, (4,))]).args
+    load = loop.LoadOp(buffer, [0])
+    with pytest.raises(NotImplementedError):
+        load.buffer = buffer  # pyright: ignore[reportAttributeAccessIssue]
