@@ -8,6 +8,7 @@ from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from threading import RLock
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -113,7 +114,49 @@ def _complete(cls: type) -> None:
 
 
 def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
-    scope: dict[str, Any] = {"set_": object.__setattr__, "missing": MISSING}
+    compared = [f.name for f in every if f.compare]
+    hashed = [f.name for f in every if (f.compare if f.hash is None else f.hash)]
+    return {
+        "__init__": _plain_init(cls, every) or _init(cls, every),
+        "__eq__": _eq(_values_of(compared)),
+        "__hash__": _hash(_values_of(hashed)),
+    }
+
+
+def _plain_init(cls: type, every: Sequence[Field[Any]]) -> Callable[..., None] | None:
+    """
+    The constructor of a class all of whose fields are arguments in their order, with defaults that are values: that of
+    another class with as many fields, under its own names. None for another class.
+    """
+    is_plain = all(f.init and not f.kw_only and f.default_factory is MISSING for f in every)
+    if not every or not is_plain:
+        return None
+    names = tuple(f.name for f in every)
+    model = _init_of(len(every), checks=hasattr(cls, "__post_init__"))
+    own = dict(zip(model.co_varnames[1:], names, strict=True))
+    constants = tuple(own.get(each, each) for each in model.co_consts)
+    code = model.replace(co_varnames=("self", *names), co_consts=constants)
+    defaults = tuple(f.default for f in every if f.default is not MISSING)
+    return FunctionType(code, _SCOPE, "__init__", defaults)
+
+
+@cache
+def _init_of(count: int, *, checks: bool) -> CodeType:
+    """The code of a constructor that sets so many fields, and may check them."""
+    names = [f"field_{n}" for n in range(count)]
+    body = "; ".join(f"set_(self, {name!r}, {name})" for name in names)
+    body += "; self.__post_init__()" if checks else ""
+    scope: dict[str, Any] = {}
+    exec(f"def __init__(self, {', '.join(names)}): {body}", scope)
+    return scope["__init__"].__code__
+
+
+_SCOPE: dict[str, Any] = {"set_": object.__setattr__}
+
+
+def _init(cls: type, every: Sequence[Field[Any]]) -> Callable[..., None]:
+    """The constructor of any class, compiled from text."""
+    scope: dict[str, Any] = {**_SCOPE, "missing": MISSING}
     arguments, by_name, body = ["self"], ["*"], [""]
     for f in every:
         value = f.name
@@ -135,10 +178,7 @@ def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
     arguments += by_name if len(by_name) > 1 else []
     text = f"def __init__({', '.join(arguments)}): {'; '.join(body[1:]) or 'pass'}"
     exec(compile(text, f"<methods of {cls.__qualname__}>", "exec"), scope)
-    compared = [f.name for f in every if f.compare]
-    hashed = [f.name for f in every if (f.compare if f.hash is None else f.hash)]
-    scope["__eq__"], scope["__hash__"] = _eq(_values_of(compared)), _hash(_values_of(hashed))
-    return scope
+    return scope["__init__"]
 
 
 def _values_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:

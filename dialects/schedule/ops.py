@@ -125,6 +125,8 @@ def _fields(step_class: type[Step]) -> tuple[Field[Any], ...]:
 
 def fits(value: object, type_: Any) -> bool:
     """Whether a parameter's value is of the type its field is declared with."""
+    if type(value) is type_:  # as most are: what a hint is made of takes longer to find out
+        return type_ is not int or is_int64(cast(int, value))
     if get_origin(type_) is tuple:
         element = get_args(type_)[0]
         return isinstance(value, tuple) and all(

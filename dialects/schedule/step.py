@@ -29,13 +29,20 @@ class Named(ABC):
         """`"function/name"`, as the first parameter of a step has it."""
 
 
+_PLAIN = frozenset((int, str, bool))
+
+
 def spelled(value: Any, *, is_target: bool) -> Any:
     """
     A parameter as scripts have it: names in the place of handles, tuples in the place of lists, Python's
     integers in the place of NumPy's.
     """
-    if type(value) is int or type(value) is str:  # asked at once, as most are
+    if type(value) in _PLAIN:  # asked at once, as most are
         return value
+    if type(value) is tuple and all(
+        type(each) in _PLAIN for each in cast("tuple[Any, ...]", value)
+    ):
+        return cast(Any, value)
     if isinstance(value, Named):
         return value.target if is_target else value.name
     if isinstance(value, list | tuple):
