@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.dtypes import ELEMENT_TYPES, element_type, numpy_dtype, signless
 from ..dialects.loop import ARENA, NAME, RESULT, UNSIGNED
+from ..dialects.shaped import row_major
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
 from .call_signature import ArgSpec, FunctionSignature
@@ -279,7 +280,7 @@ def _spec_attribute(spec: ArgSpec) -> DictionaryAttr:
     shape = [DYNAMIC_INDEX if extent is None else extent for extent in spec.shape]
     data: dict[str, Attribute] = {
         "name": StringAttr(spec.name),
-        "type": element if spec.scalar else MemRefType(element, shape),
+        "type": element if spec.scalar else row_major(element, shape),
     }
     if spec.dtype.kind == "u":
         data["unsigned"] = UnitAttr()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, MemRefType, NoneAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
+
+ElementT = TypeVar("ElementT", bound=Attribute)
 
 Tensor: TypeAlias = TensorType[Attribute]
 Buffer: TypeAlias = MemRefType[Attribute]
@@ -42,7 +45,16 @@ def shape_of(value: SSAValue | Operation) -> tuple[int, ...]:
 @lru_cache(maxsize=1024)
 def contiguous(type_: Tensor) -> Buffer:
     """The type of a buffer with a tensor's elements in row-major order. Types are compared sooner than made."""
-    return MemRefType(type_.get_element_type(), type_.get_shape())
+    return row_major(type_.get_element_type(), type_.get_shape())
+
+
+def row_major(element: ElementT, shape: Sequence[int]) -> MemRefType[ElementT]:
+    """As `MemRefType(element, shape)`, which asks at length whether the shape is an attribute."""
+    sizes = ArrayAttr([IntAttr(size) for size in shape])
+    return cast("MemRefType[ElementT]", MemRefType.new((sizes, element, _PLAIN, _PLAIN)))
+
+
+_PLAIN = NoneAttr()
 
 
 def memref_type(value: SSAValue) -> Buffer:

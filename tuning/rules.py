@@ -21,14 +21,17 @@ from ..dialects.schedule import Step
 from ..errors import StepwellError
 from ..frozen import frozen
 from ..targets.target import Target
-from ..transforms.remarks import remark
+from ..transforms.remarks import is_listening, remark
 from ..transforms.stepwell_pass import StepwellPass
 from .families import FAMILIES, Choice
 from .session import Session
 from .updates import write_updates_out
 
 SHOWN = 3
-"""Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up."""
+"""
+Plans that remarks and `Lowered.plan` show of each kernel: the chosen one and the runners-up, which are tried when a step
+of it is refused. They are not looked for before one of both.
+"""
 
 
 @frozen
@@ -106,7 +109,8 @@ def schedule_with(
     try:
         choice.family.schedule(session, choice, kernel or facts_of_loops(function), target)
         write_updates_out(session)
-        remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
+        if is_listening():  # what a plan decides takes a while to say
+            remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
         return session
     except StepwellError as error:
         remark(function, f"{choice.family.name}: {error.message}", missed=True)
@@ -122,8 +126,11 @@ def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session
         return None
     kernel = facts_of_loops(function)
     for family in FAMILIES:
-        choices = family.propose(kernel.facts, target, SHOWN)
+        choices = family.propose(kernel.facts, target, SHOWN if is_listening() else 1)
         session = _by_plans(module, function, choices, target, kernel)
+        if session is None and len(choices) == 1:
+            others = family.propose(kernel.facts, target, SHOWN)[1:]
+            session = _by_plans(module, function, others, target)
         if session is not None:
             return session
         if choices:  # what was refused has left a copy of the body
@@ -155,14 +162,14 @@ def _by_plans(
     function: func.FuncOp,
     choices: Sequence[Choice],
     target: Target,
-    kernel: LoopFacts,
+    kernel: LoopFacts | None = None,
 ) -> Session | None:
-    """Schedule one function, whose facts are `kernel`, by the first plan of which no step is refused."""
+    """Schedule one function by the first plan of which no step is refused; `kernel` are its facts, where they are known."""
     for number, choice in enumerate(choices):
         known = None if number else kernel
         session = schedule_with(module, function, choice, target, known)
         if session is not None:
-            for other in choices[number + 1 :]:
+            for other in choices[number + 1 :] if is_listening() else ():
                 remark(function, f"instead of {other}", missed=True)
             return session
     return None

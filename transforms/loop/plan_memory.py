@@ -30,7 +30,7 @@ from ...analysis.memory_packing import Packing, pack
 from ...analysis.memory_plan import bytes_of
 from ...analysis.operations import operations_in
 from ...dialects import loop
-from ...dialects.shaped import memref_type
+from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -162,7 +162,7 @@ def _use_arena(function: func.FuncOp, allocs: list[loop.AllocOp]) -> ArenaType |
     }
     packing = pack(live_ranges(block, sizes))
     placement = packing.placement
-    type_ = MemRefType(i8, (placement.total,))
+    type_ = row_major(i8, (placement.total,))
     arena = _add_arena_argument(function, type_) if placement.offsets else None
     if arena is not None:
         remark(function, _words(packing))

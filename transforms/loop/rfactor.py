@@ -8,7 +8,7 @@ from math import prod
 import islpy as isl
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
@@ -22,7 +22,7 @@ from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width, is_float
 from ...dialects.loop import LoopKind, LoopKindAttr, RunMode
 from ...dialects.schedule.steps import Rfactor
-from ...dialects.shaped import memref_type
+from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
 from ..step_support.bounds import NestBounds, nest_bounds
 from ..step_support.handles import buffer_handle, loop_handle
@@ -89,7 +89,7 @@ class RfactorPlan:
         """
         before = Builder(InsertPoint.before(self.place.outermost))
         element = self.updates[0].load.result.type
-        type_ = MemRefType(element, self.shape)
+        type_ = row_major(element, self.shape)
         size = prod(self.shape) * bit_width(element) // 8
         partial = before.insert(loop.AllocOp(self._scope(size), type_)).buffer
         loop.set_buffer_name(partial, self.name)
