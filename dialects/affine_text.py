@@ -210,9 +210,13 @@ def compact(
     """The same expressions over each operand they use, once, in order of first use."""
     if not operands:  # numbers, as most bounds are
         return tuple(exprs), []
-    same = first_positions(operands)
-    new, kept = _compacted(tuple(exprs), same)
-    return new, [operands[i] for i in kept]
+    same, used = first_positions(operands), list[int]()
+    for expr in exprs:
+        _add_dimensions(expr, used)
+    kept = tuple(dict.fromkeys([same[i] for i in used]))
+    if kept == tuple(range(len(same))):
+        return tuple(exprs), list(operands)  # as it is
+    return _over(tuple(exprs), same, kept), [operands[i] for i in kept]
 
 
 def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
@@ -222,19 +226,13 @@ def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _compacted(
-    exprs: tuple[AffineExpr, ...], same: tuple[int, ...]
-) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
-    """`compact` where dimension i is the same as dimension `same[i]`: which dimensions are kept."""
-    dimensions: list[int] = []
-    for expr in exprs:
-        _add_dimensions(expr, dimensions)
-    used = dict.fromkeys([same[i] for i in dimensions])
-    if len(used) == len(same) and tuple(used) == tuple(range(len(same))):
-        return exprs, same  # as it is
-    position = {i: n for n, i in enumerate(used)}
+def _over(
+    exprs: tuple[AffineExpr, ...], same: tuple[int, ...], kept: tuple[int, ...]
+) -> tuple[AffineExpr, ...]:
+    """The expressions over the dimensions `kept`, where dimension i is the same as dimension `same[i]`."""
+    position = {i: n for n, i in enumerate(kept)}
     dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
-    return tuple([substituted(expr, dims) for expr in exprs]), tuple(used)
+    return tuple([substituted(expr, dims) for expr in exprs])
 
 
 def _add_dimensions(expr: AffineExpr, found: list[int]) -> None:

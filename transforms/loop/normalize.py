@@ -11,8 +11,9 @@ from ...frozen import frozen
 from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
-from ..step_support.rewrite import normalise_step
+from ..step_support.rewrite import normalise_step, set_bounds
 from ..step_support.tidy import tidy_expressions
+from ..step_support.tight_bounds import plain_bounds
 
 
 @frozen
@@ -27,6 +28,8 @@ class NormalizePlan:
         for for_op in self.loops:
             normalise_step(for_op)
         tidy_expressions(self.nest)
+        for for_op in self.loops:
+            set_bounds(for_op, *plain_bounds(self.nest.frames, for_op))
         return Nothing()
 
 

@@ -21,7 +21,7 @@ from ...dialects import loop
 from ...dialects.affine_substitution import difference
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
-from ...dialects.shaped import memref_type
+from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
 from ..step_support.element_types import (
     Conversion,
@@ -113,10 +113,10 @@ class StagePlan:
         lower = shifted_to(self.box.lower, len(old))
         offsets = [difference(e, low) for e, low in zip(op.map.data.results, lower, strict=True)]
         values = [*old, *self.outer]
-        exprs, used = added_up(self.layout.subscripts(offsets), values)
+        exprs, used = added_up(offsets, values)
         position = 0 if isinstance(op, loop.LoadOp) else 1
         op.operands[position] = scratch
-        set_subscripts(op, exprs, used)
+        set_subscripts(op, self.layout.subscripts(exprs), used)
         if isinstance(self.conversion, Extended):
             self.conversion.redirected(op)
 
@@ -280,7 +280,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         )
     layout, scope = layout_of(step, box), scope_of(step, step.scope)
     conversion = plan_conversion(step, nest, step.element, inside, at)
-    made = MemRefType(copy_type(conversion, root), layout.shape())
+    made = row_major(copy_type(conversion, root), layout.shape())
     into = nest.fresh_buffer_name(step.into or f"{name}.staged")
     check_room(step, into, made, scope)
     space = BoxSpace(scop, loops, type_)

@@ -23,7 +23,12 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED
-from ...analysis.operations import operands_of, operations_of
+from ...analysis.operations import (
+    last_operands,
+    operands_before_and_after,
+    operands_of,
+    operations_of,
+)
 from ...dialects import loop
 from ...dialects.affine_bounds import (
     has_each_term_once,
@@ -150,6 +155,14 @@ def collected(expr: AffineExpr) -> AffineExpr:
     return result + number if number else result
 
 
+def over(
+    exprs: Sequence[AffineExpr], values: Sequence[SSAValue], every: Sequence[SSAValue]
+) -> list[AffineExpr]:
+    """Expressions over `values` as such over `every`, which these are among."""
+    dims = [AffineExpr.dimension(every.index(value)) for value in values]
+    return [substituted(expr, dims) for expr in exprs]
+
+
 def added_up(
     exprs: Sequence[AffineExpr], values: Sequence[SSAValue]
 ) -> tuple[list[AffineExpr], list[SSAValue]]:
@@ -166,8 +179,8 @@ def set_subscripts(
     values: Sequence[SSAValue],
 ) -> None:
     """Give an access new subscripts over `values`, of which it keeps those that they use."""
-    old = operands_of(op)
-    kept = old[: len(old) - op.map.data.num_dims]
+    count = len(operands_of(op)) - op.map.data.num_dims
+    kept, _ = operands_before_and_after(op, count)
     used, operands = compact(exprs, values)
     set_operands(op, (*kept, *operands))
     op.map = map_attribute(AffineMap(len(operands), 0, used))
@@ -179,11 +192,11 @@ BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
 
 def lower_bound(op: loop.ForOp) -> BoundExprs:
     map_ = op.lower_map.data
-    return map_.results, operands_of(op)[: map_.num_dims]
+    return map_.results, operands_before_and_after(op, map_.num_dims)[0]
 
 
 def upper_bound(op: loop.ForOp) -> BoundExprs:
-    return op.upper_map.data.results, operands_of(op)[op.lower_map.data.num_dims :]
+    return op.upper_map.data.results, last_operands(op, op.upper_map.data.num_dims)
 
 
 def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
@@ -243,10 +256,9 @@ def normalise_step(op: loop.ForOp, origin: BoundExprs | None = None) -> None:
 
     def counted(bound: BoundExprs) -> BoundExprs:
         exprs, values = bound
-        every = [*zero_values, *values]
-        spans = [
-            simplified(difference(e, zero), len(every)) for e in shifted_to(exprs, len(zero_values))
-        ]
+        every = list(dict.fromkeys((*zero_values, *values)))
+        (start,), ends = over([zero], zero_values, every), over(exprs, values, every)
+        spans = [simplified(difference(end, start), len(every)) for end in ends]
         return [span if step == 1 else span.ceil_div(step) for span in spans], every
 
     nothing: BoundExprs = [AffineExpr.constant(0)], ()

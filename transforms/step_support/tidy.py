@@ -15,7 +15,7 @@ from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED, Around, LoopPart
 from ...analysis.frames import Frame
 from ...analysis.guards import compared, predicate_of
-from ...analysis.operations import blocks_of, operands_of, operations_of
+from ...analysis.operations import blocks_of, last_operands, operands_of, operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import (
     Range,
@@ -126,8 +126,8 @@ _AFFINE = frozenset(
 
 def _tidy(op: Operation, frame: Frame) -> bool:
     if type(op) is loop.LoadOp or type(op) is loop.StoreOp or type(op) is loop.PrefetchOp:
-        map_, operands = op.map.data, operands_of(op)
-        values = operands[len(operands) - map_.num_dims :]
+        map_ = op.map.data
+        values = last_operands(op, map_.num_dims)
         new = _worked_out(map_.results, values, frame)
         if new == map_.results:
             return False
