@@ -87,6 +87,8 @@ class _Tiles:
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.prefetches: tuple[LoopHandle, ...] = ()
         self.written_out: list[LoopHandle] = []
+        self.beside: set[LoopHandle] = set()
+        """innermost loops of terms whose copies stand one after the other where a loop over the window was written out"""
         """loops over an axis of the window of which each iteration has another tile"""
 
     # The loops.
@@ -381,9 +383,16 @@ class _Tiles:
 
     def _write_out_windows(self) -> None:
         """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
+        terms = self.summed[self.plan.summed[-1]]
+        before = {
+            copy for loop in self.written_out if not loop.is_gone for copy in terms.copies_in(loop)
+        }
+        others = set(terms.copies) - before
         for loop in self.written_out:
             if not loop.is_gone:
                 self.s.unroll(loop)
+        if before:
+            self.beside = set(terms.copies) - others
 
     def _write_out_finish(self) -> None:
         """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""
@@ -397,7 +406,7 @@ class _Tiles:
         """
         In the tiles that are whole, as those of products are (`contraction_tiles.py`), if each element of the image is
         used more than once. A loop over few channels is written out whole: they share no elements of the image that
-        LLVM might keep. Of others some terms are, if there are registers for what the next one loads beside what the
+        LLVM might keep, unless they stand beside those of another place in the window. Of others some terms are, if there are registers for what the next one loads beside what the
         present one does: the operand of which a tile loads less stays in registers for a term, and the next term's first
         element beside it; of the other one, two elements are loaded at a time.
         """
@@ -419,7 +428,8 @@ class _Tiles:
         few = 2 * terms_written_out(cycles, CONTROL_SHARE)
         if last not in c.window and c.extent((last,)) < few:
             for loop in loops:
-                write_out(self.s, loop)
+                if loop not in self.beside:
+                    write_out(self.s, loop)
             return
         kept = min(rows, vectors) + 1
         if vectors == 1 or rows * vectors + kept + 2 > self.core.vector_registers:

@@ -42,8 +42,8 @@ write out whole rows of the size of a cache, and keep them in registers that the
 
 MOST_LOADED = 1024
 """
-Bytes of vectors that all iterations of such a loop load, from which it is left as it is: what they load is kept for a
-later loop that is written out too, and half of the largest register files (32 vectors of 64 bytes) are as many.
+Bytes of vectors that all iterations of such a loop load, or fill with a number, from which it is left as it is: what they load is
+kept for a later loop that is written out too, and half of the largest register files (32 vectors of 64 bytes) are as many.
 """
 
 
@@ -112,12 +112,13 @@ def _is_short(op: scf.ForOp, body: Block) -> bool:
     most = min(_distances(op.lb, op.ub), default=None)
     if most is None or most > SHORT * step:
         return False
-    loaded = (each for each in operations_of(body) if type(each) in _VECTOR_LOADS)
+    loaded = (each for each in operations_of(body) if type(each) in _FILLING)
     bytes_ = sum(element_bytes(each.results[0].type) for each in loaded)
     return -(-most // step) * bytes_ < MOST_LOADED
 
 
-_VECTOR_LOADS = frozenset((vector.LoadOp, vector.MaskedLoadOp))
+_FILLING = frozenset((vector.LoadOp, vector.MaskedLoadOp, vector.BroadcastOp))
+"""What fills vectors from memory; a number that stands in all lanes was mostly loaded, too."""
 
 
 def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:

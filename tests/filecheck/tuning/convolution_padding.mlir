@@ -1,4 +1,5 @@
 // RUN: stepwell-opt %s -p 'te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=zen4}' | filecheck %s
+// RUN: stepwell-opt %s -p 'te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=zen5}' | filecheck %s --check-prefix ZEN5
 
 // Terms outside of the image are left out: rows of the window above and below it by the bounds of a loop; columns, in the
 // first and the last tile of a row, by shorter tiles, for each place in the window. No read asks whether it is inside, and
@@ -36,4 +37,21 @@ func.func @infinite(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
     te.yield %p : f32
   }
   func.return %y : tensor<1x64x56x56xf32>
+}
+
+// A loop over few channels is written out in whole tiles alone: at the edges places of the window stand one after the other, and
+// share pixels, which LLVM would keep in registers that there are not.
+// ZEN5-LABEL: @few_channels.y(
+// ZEN5:         loop.for reduction "c.front" {{.*}} to 3 {
+// ZEN5:         loop.for reduction "c.front.u6" {{.*}} to 3 {
+// ZEN5:         loop.for reduction unroll "c" {{.*}} to 3 {
+// ZEN5:         loop.for reduction "c.back" {{.*}} to 3 {
+// ZEN5:         loop.for reduction "c.back.u6" {{.*}} to 3 {
+func.func @few_channels(%x: tensor<1x3x112x112xf32>) -> tensor<2x56x56x16xf32> {
+  %w = arith.constant dense<0.5> : tensor<2x16x3x7x7xf32>
+  %y = te.compute [%f = 2, %oh = 56, %ow = 56, %g = 16] add [%c = 3, %kh = 7, %kw = 7] (%a = %x[0, %c, %oh * 2 + %kh - 3, %ow * 2 + %kw - 3] else 0.0 : f32, %v = %w[%f, %g, %c, %kh, %kw]) : (tensor<1x3x112x112xf32>, tensor<2x16x3x7x7xf32>) -> tensor<2x56x56x16xf32> {
+    %p = arith.mulf %a, %v : f32
+    te.yield %p : f32
+  }
+  func.return %y : tensor<2x56x56x16xf32>
 }

@@ -68,6 +68,21 @@ func.func @wide(%A: memref<256xf32>, %B: memref<256xf32>) {
   func.return
 }
 
+// Numbers that stand in all lanes take registers, too.
+// CHECK-LABEL: llvm.func @broadcast
+// CHECK:         {stepwell.no_unroll}
+func.func @broadcast(%A: memref<4xf32>, %B: memref<256xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %a = memref.load %A[%i] : memref<4xf32>
+    %v = vector.broadcast %a : f32 to vector<64xf32>
+    vector.store %v, %B[%c0] : memref<256xf32>, vector<64xf32>
+  }
+  func.return
+}
+
 // CHECK-LABEL: llvm.func @narrow
 // CHECK-NOT:     stepwell.no_unroll
 func.func @narrow(%A: memref<128xf32>, %B: memref<128xf32>) {
