@@ -154,6 +154,19 @@ class Place:
     private: int
     subscripts: tuple[AffineExpr | None, ...]
 
+    @staticmethod
+    @lru_cache(REMEMBERED)
+    def of(private: int, subscripts: tuple[AffineExpr | None, ...]) -> Place:
+        """The same one for the same subscripts: what is known of places is looked for again and again."""
+        return Place(private, subscripts)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.private, self.subscripts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
 
 Moment = tuple[AffineExpr, ...]
 """The entries of a time vector: numbers and loops' variables."""

@@ -213,7 +213,7 @@ class BoxSpace:
         for extent in box.extents:
             around = around.within(LoopPart((zero,), (AffineExpr.constant(extent),), 1))
         first = self._parameters + self.depth
-        return around, Place(
+        return around, Place.of(
             private,
             tuple(
                 self._in_order(low) + AffineExpr.dimension(first + axis)

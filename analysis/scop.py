@@ -60,7 +60,7 @@ class Access:
     @cached_property
     def place(self) -> Place:
         frame = self._frame
-        return Place(_loops_of(self.buffer, frame), self._subscripts(frame))
+        return Place.of(_loops_of(self.buffer, frame), self._subscripts(frame))
 
     @cached_property
     def moment(self) -> Moment:
