@@ -80,10 +80,6 @@ class Frame:
         return None if found is None else self.around.values(found)
 
 
-_LOOP = ("lower_map", "upper_map", "step")
-"""The properties of a loop that its frame is made from."""
-
-
 Known = tuple[Frame, tuple[SSAValue, ...], tuple[Attribute | None, ...], Frame]
 """The frame around an operation, its operands and what it says, and the frame of its block, which follows from these."""
 
@@ -141,7 +137,8 @@ class Frames:
 
     def _in_body(self, op: loop.ForOp, block: Block, outer: Frame) -> Frame:
         operands = operands_of(op)
-        said = tuple(map(op.properties.get, _LOOP))
+        own = op.properties
+        said = own["lower_map"], own["upper_map"], own["step"]
         known = self._known.get(block)
         if known is None or not _holds(known, outer, operands, said):
             known = outer, operands, said, _in_loop(op, outer)

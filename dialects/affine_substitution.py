@@ -21,14 +21,23 @@ _ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
 
 
 def substituted(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
-    """The expression with `dims[n]` in place of dimension n: the same as `expr.replace_dims_and_symbols(dims, ())`."""
+    """
+    The expression with `dims[n]` in place of dimension n: the same as `expr.replace_dims_and_symbols(dims, ())`, and the very
+    one where nothing changes.
+    """
     if type(expr) is AffineDimExpr:
-        return dims[expr.position] if expr.position < len(dims) else expr
+        position = expr.position
+        if position >= len(dims):
+            return expr
+        dim = dims[position]
+        return expr if type(dim) is AffineDimExpr and dim.position == position else dim
     if type(expr) is AffineConstantExpr:
         return expr
     if type(expr) is not AffineBinaryOpExpr:
         return expr.replace_dims_and_symbols(dims, ())
     lhs, rhs = substituted(expr.lhs, dims), substituted(expr.rhs, dims)
+    if lhs is expr.lhs and rhs is expr.rhs:
+        return expr
     if expr.kind is _ADD:
         return _sum(lhs, rhs)
     if expr.kind is _MUL:

@@ -221,6 +221,8 @@ def compact(
 
 def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
     """For each value the position at which it is for the first time."""
+    if len(values) == 1:
+        return (0,)
     first: dict[Hashable, int] = {}
     return tuple([first.setdefault(value, i) for i, value in enumerate(values)])
 

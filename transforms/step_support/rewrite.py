@@ -343,8 +343,8 @@ def loop_like(
     """An empty loop with other bounds that has everything else from `op` unless it is given."""
     made = loop.ForOp(
         op.loop_name.data if name is None else name,
-        as_bound(lower),
-        as_bound(upper),
+        (AffineMap(len(lower[1]), 0, tuple(lower[0])), lower[1]),
+        (AffineMap(len(upper[1]), 0, tuple(upper[0])), upper[1]),
         step=op.step.value.data if step is None else step,
         kind=op.kind.data if kind is None else kind,
         mode=op.mode.data if op.mode is not None else None,
