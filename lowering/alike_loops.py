@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from ..analysis.operations import blocks_of, operations_of
+from ..analysis.effects import has_no_effect
+from ..analysis.operations import blocks_of, operations_in, operations_of
 from ..dialects import loop
 from .lane_count import is_written_out, lane_count
 
@@ -25,8 +26,8 @@ def alike_loops(function: Operation) -> set[loop.ForOp]:
     """
     alike: dict[loop.ForOp, set[SSAValue]] = {}
     here: set[SSAValue] = set()
-    for op in _written_out(function):
-        if is_alike(op):
+    for op, is_one_for_all in _written_out(function):
+        if is_one_for_all:
             alike[op] = {b for access in _accesses(op) if _is_scratch(b := access.buffer)}
         else:
             users = (use.operation for use in op.induction_variable.uses)
@@ -41,20 +42,20 @@ def alike_loops(function: Operation) -> set[loop.ForOp]:
     return set(alike)
 
 
-def _written_out(op: Operation) -> Iterator[loop.ForOp]:
-    """Loops that are written out, but not those inside of one whose iterations are alike."""
+def _written_out(op: Operation) -> Iterator[tuple[loop.ForOp, bool]]:
+    """Loops that are written out, and whether their iterations are alike; what is inside of one that is so is left out."""
     for block in blocks_of(op):
         for inner in operations_of(block):
             is_one_for_all = False
-            if isinstance(inner, loop.ForOp) and is_written_out(inner):
-                yield inner
+            if type(inner) is loop.ForOp and is_written_out(inner):
                 is_one_for_all = is_alike(inner)
+                yield inner, is_one_for_all
             if inner.regions and not is_one_for_all:
                 yield from _written_out(inner)
 
 
 def _accesses(op: loop.ForOp) -> Iterator[loop.LoadOp | loop.StoreOp]:
-    return (inner for inner in op.walk() if isinstance(inner, _ACCESSES))
+    return (inner for inner in operations_in(op) if isinstance(inner, _ACCESSES))
 
 
 def _is_scratch(buffer: SSAValue) -> bool:
@@ -93,4 +94,4 @@ def _is_same_each_time(op: Operation) -> bool:
         case loop.IfOp():
             return all(map(_is_same_each_time, inside))
         case _:
-            return not op.regions and is_side_effect_free(op)
+            return not op.regions and (has_no_effect(type(op)) or is_side_effect_free(op))

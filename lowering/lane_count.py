@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.traits import is_side_effect_free
 
+from ..analysis.effects import has_no_effect
 from ..analysis.neighbours import chosen_loads
 from ..analysis.operations import operands_before_and_after, operations_of
 from ..dialects import loop
@@ -108,7 +109,7 @@ def _is_elementwise(op: Operation) -> bool:
         op.dialect_name() in ("arith", "math")
         and len(op.results) == 1
         and not op.regions
-        and (is_side_effect_free(op) or isinstance(op, _PURE))
+        and (has_no_effect(type(op)) or is_side_effect_free(op) or isinstance(op, _PURE))
         and not isinstance(op.results[0].type, VectorType)
     )
 
