@@ -51,6 +51,10 @@ def corner(around: Around, last: tuple[bool, ...]) -> Point | None:
     return (*point, run[-1 if last[-1] else 0]) if run else None
 
 
+def are_numbers(exprs: Exprs) -> bool:
+    return all(type(expr) is AffineConstantExpr for expr in exprs)
+
+
 def iterations(lower: Exprs, upper: Exprs, step: int, point: Point) -> range:
     """What a loop runs through in one iteration of those around it."""
     start = max([value_at(expr, point) for expr in lower])
@@ -136,6 +140,9 @@ def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> R
     """
     if never_runs(around):
         return None
+    if are_numbers(lower) and are_numbers(upper):
+        count = len(iterations(lower, upper, step, ()))
+        return count, count
     low, high = _count_within(around, lower, upper, step)
     counts = counts_at_corners(around, lower, upper, step)
     if counts and (low, high) == (min(counts), max(counts)):

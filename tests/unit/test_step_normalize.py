@@ -41,6 +41,14 @@ def test_it_changes_nothing_the_second_time() -> None:
     assert applied(once, Normalize("f")) == once
 
 
+def test_few_bounds_are_left() -> None:
+    """A block of 14 is one block of 14, also where the last one ends before."""
+    blocks = Split("f/i", 14, "i.block", "i"), Split("f/i", 14, "i.tile", "i"), Normalize("f")
+    text = applied(MATMUL.replace("{n}", "16"), *blocks)
+    assert '"i.tile" %i_tile = 0 to 1 ' in text
+    check_extents(MATMUL, *blocks, extents=(1, 13, 14, 16))
+
+
 def test_simplify_keeps_the_numbers_of_iterations() -> None:
     program = MATMUL.replace("{n}", "16")
     blocks = applied(program, Split("f/i", 4), Simplify("f"))

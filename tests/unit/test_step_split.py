@@ -24,6 +24,16 @@ def test_rest_of_blocks_in_blocks(factor: int) -> None:
     assert split.count("loop.for") == 4  # of 17 iterations there is always a rest
 
 
+@pytest.mark.parametrize("factor", [2, 3, 4, 8])
+def test_blocks_are_clipped_by_the_ends_that_may_clip_them(factor: int) -> None:
+    """The blocks of 8 clip no blocks of a factor that divides 8."""
+    outer, inner = Split("f/i", 8, inner="i"), Split("f/i", factor, inner="k")
+    check_extents(LINE, outer, inner)
+    text = applied(LINE.replace("{n}", "30"), outer, inner)
+    ends = "30" if 8 % factor == 0 else "%i_outer + 16, 30"
+    assert f'"k" %i = %i_outer_1 to min(%i_outer_1 + {2 * factor}, {ends}) step 2' in text
+
+
 def test_blocks_of_another_size_have_no_affine_end() -> None:
     program = applied(LINE.replace("{n}", "30"), Split("f/i", 8, inner="i"))
     assert "have no affine end" in reason(program, Split("f/i", 3, tail="peel"))

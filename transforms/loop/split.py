@@ -65,6 +65,8 @@ class SplitPlan:
     def _nest(self, for_op: loop.ForOp, *, clip: bool) -> tuple[loop.ForOp, loop.ForOp]:
         """
         `for i in L..U` → `for i.outer in L..U step span: for i.inner in i.outer..min(i.outer+span, U)`
+
+        Where `U` is a minimum, the ends in it that are whole blocks away from `L` clip no block.
         """
         span = self.factor * for_op.step.value.data
         highs, values = upper_bound(for_op)
@@ -73,7 +75,8 @@ class SplitPlan:
         start = outer.induction_variable
         end = [AffineExpr.dimension(0) + span]
         if clip:
-            end += shifted_to(highs, 1)
+            clipping = _uneven(lower_bound(for_op), (highs, values), span)
+            end += shifted_to([highs[n] for n in clipping], 1)
         inner = loop_like(
             for_op, ([AffineExpr.dimension(0)], [start]), (end, [start, *values]), name=self.inner
         )
@@ -122,10 +125,11 @@ def blocks_and_rest(
 
 
 def _uneven(lower: BoundExprs, upper: BoundExprs, span: int) -> list[int]:
-    """Which ends in the upper bound are not known to be a multiple of `span` away from the lower bound."""
-    ((low,), low_values), (highs, high_values) = lower, upper
-    if len(highs) == 1:
-        return [0]
+    """Which ends in the upper bound are not known to be a multiple of `span` away from the lower bound; one end may be so."""
+    (lows, low_values), (highs, high_values) = lower, upper
+    if len(highs) == 1 or len(lows) > 1:
+        return [*range(len(highs))]
+    (low,) = lows
     values = [*low_values, *high_values]
     lengths, _ = added_up([h - low for h in shifted_to(highs, len(low_values))], values)
     linear = [linear_form(length, len(values)) for length in lengths]

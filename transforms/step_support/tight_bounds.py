@@ -43,12 +43,10 @@ def tightened(
     low_terms, high_terms = outside.terms(*lower), outside.terms(*upper)
     if low_terms is None or high_terms is None:
         return _simplified(lower), _simplified(upper)
-    lows, highs = tuple(low_terms), tuple(high_terms)
-    kept_lows, kept_highs = _needed_bounds(
-        outside.around.within(LoopPart(lows, highs, step)),
-        tuple(lower[0]),
-        tuple(upper[0]),
-    )
+    kept_lows = kept_highs = (0,)
+    if len(low_terms) > 1 or len(high_terms) > 1:
+        inside = outside.around.within(LoopPart(tuple(low_terms), tuple(high_terms), step))
+        kept_lows, kept_highs = _needed_bounds(inside, tuple(lower[0]), tuple(upper[0]))
     return (
         _simplified(_with_numbers(lower, kept_lows, low_terms, outside.around)),
         _simplified(_with_numbers(upper, kept_highs, high_terms, outside.around)),
@@ -66,8 +64,6 @@ def _needed_bounds(
     """
     loop_, outside = inside.part, inside.outer
     assert isinstance(loop_, LoopPart) and outside is not None
-    if len(lower) == len(upper) == 1:
-        return (0,), (0,)
     lows, highs = loop_.lower, loop_.upper
     kept_lows = _needed(lower, lambda some: _is_same(inside, (_at(lows, some), highs)))
     lows = _at(lows, kept_lows)

@@ -8,7 +8,7 @@ import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.domains import iteration_count
-from ...analysis.extremes import counts_at_corners, iteration_counts
+from ...analysis.extremes import are_numbers, counts_at_corners, iteration_counts
 from ...dialects import loop
 from .nest import Nest
 from .rewrite import BoundExprs, lower_bound, upper_bound
@@ -34,6 +34,11 @@ class TripCount:
     def is_known(self) -> bool:
         """Whether both bounds are affine."""
         return self._lower is not None and self._upper is not None
+
+    @property
+    def _has_numbers(self) -> bool:
+        """Whether both bounds are numbers, as of most loops."""
+        return self.is_known and are_numbers((*(self._lower or ()), *(self._upper or ())))
 
     def _count(self) -> isl.PwAff | None:
         if self._lower is None or self._upper is None:
@@ -64,7 +69,7 @@ class TripCount:
 
     def constant(self) -> int | None:
         """The number of iterations when it is always the same, else None."""
-        if len(self._at_corners()) > 1:
+        if not self._has_numbers and len(self._at_corners()) > 1:
             return None  # as is seen at once of most that differ
         least, greatest = self.range()
         return least if least == greatest else None
