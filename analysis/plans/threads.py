@@ -14,8 +14,11 @@ PARALLEL_WORK = 1 << 20
 TEAM_SECONDS = 3e-6
 """A parallel region's start and end on an idle machine where its threads have slept, about (docs/threads.md)."""
 
-PAYING = 4
-"""Times a team's start, of one core's work, from which threads pay: two of them save half of that, twice the start."""
+PAYING = 2
+"""
+Times a team's start, of one core's work, from which threads pay: two of them save half of that, as much as they cost where they have
+slept. Mostly they are awake, since the loop before this one was a moment ago, and the start takes a tenth of that.
+"""
 
 
 def team(target: Target) -> int:
