@@ -16,6 +16,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute
 
+from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width, is_float, significand_bits
 from ...frozen import frozen
 from .inlining import can_inline, read_through
@@ -191,15 +192,23 @@ class Contraction:
 def adds_nothing_outside(
     facts: KernelFacts, statement: Statement, image: Access, factors: Sequence[Access]
 ) -> bool:
-    """Whether a sum's terms whose element of an operand is outside of it are zero: zero itself, or times what is finite."""
-    names = {arith.MulfOp.name, arith.MuliOp.name, arith.ExtFOp.name}
+    """
+    Whether what a reduction joins leaves its result as it is where the element of an operand is outside of that: it is the
+    reduction's identity there; of sums, zero itself, or times what is finite.
+    """
+    if not image.is_guarded or statement.combiner is None or not statement.reassociates:
+        return False
     element = facts.buffers[statement.write.buffer].element
+    done = {name for name, _ in statement.operations}
+    if statement.combiner in (Combiner.MAX, Combiner.MIN):
+        return (
+            not done and image.outside == Combiner(statement.combiner).identity(element).value.data
+        )
+    names = {arith.MulfOp.name, arith.MuliOp.name, arith.ExtFOp.name}
     return (
-        image.is_guarded
-        and image.is_zero_outside
-        and statement.combiner == "add"
-        and statement.reassociates
-        and {name for name, _ in statement.operations} <= names
+        statement.combiner == Combiner.ADD
+        and image.outside == 0
+        and done <= names
         and (not is_float(element) or all(facts.buffers[f.buffer].is_finite for f in factors))
     )
 

@@ -38,6 +38,7 @@ from .kernel import (
     Subscript,
     Symbol,
     entries_held,
+    number_of,
     sort_key,
     widest_number,
 )
@@ -163,8 +164,8 @@ class _Reader:
         parent = op.parent_op()
         is_guarded = not isinstance(parent, loop.ForOp | func.FuncOp)
         extension = Extension.of(op.result) if isinstance(op, loop.LoadOp) else None
-        is_zero = isinstance(parent, loop.IfOp) and _is_zero_else(parent)
-        return Access(self._number(op.buffer), subscripts, is_guarded, extension, is_zero)
+        outside = _number_else(parent) if isinstance(parent, loop.IfOp) else None
+        return Access(self._number(op.buffer), subscripts, is_guarded, extension, outside)
 
     def _subscript(
         self, expr: AffineExpr, operands: tuple[SSAValue, ...], around: tuple[loop.ForOp, ...]
@@ -312,14 +313,14 @@ def _extent(for_op: loop.ForOp) -> Extent:
     return None
 
 
-def _is_zero_else(op: loop.IfOp) -> bool:
-    """Whether the only value of a condition is zero where it does not hold."""
+def _number_else(op: loop.IfOp) -> float | None:
+    """The only value of a condition where it does not hold, if that is a number."""
     if len(op.outputs) != 1 or not op.else_region.blocks:
-        return False
+        return None
     last = op.else_region.block.last_op
     constant = None if last is None else last.operands[0].owner
-    number = constant.value if isinstance(constant, arith.ConstantOp) else None
-    return isinstance(number, FloatAttr | IntegerAttr) and number.value.data == 0
+    value = constant.value if isinstance(constant, arith.ConstantOp) else None
+    return number_of(value) if isinstance(value, FloatAttr | IntegerAttr) else None
 
 
 def _loop_of(value: SSAValue) -> loop.ForOp | None:

@@ -32,6 +32,7 @@ from .kernel import (
     Subscript,
     Symbol,
     entries_held,
+    number_of,
     sort_key,
     widest_number,
 )
@@ -171,8 +172,8 @@ class _Reader:
         subscripts = tuple(_subscript(read.map, n, axes) for n in range(len(read.map.results)))
         is_guarded = read.pad is not None and _leaves(op, read, read.map)
         extension = None if is_guarded else Extension.of(arg)
-        is_zero = is_guarded and read.pad is not None and read.pad.value.data == 0
-        return Access(number, subscripts, is_guarded, extension, is_zero)
+        outside = number_of(read.pad) if is_guarded and read.pad is not None else None
+        return Access(number, subscripts, is_guarded, extension, outside)
 
 
 def _behind(values: Sequence[SSAValue]) -> dict[SSAValue, None]:

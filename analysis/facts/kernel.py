@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
-from math import prod
+from math import isnan, prod
 
 from xdsl.dialects import arith, memref, tensor
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
@@ -118,6 +118,12 @@ class Extension:
         return found.pop() if len(found) == 1 else None
 
 
+def number_of(value: FloatAttr | IntegerAttr) -> float | None:
+    """What an attribute says, None where that is no number: facts are compared, and NaN is not equal to itself."""
+    number = value.value.data
+    return None if isnan(number) else number
+
+
 @frozen
 class Access:
     """
@@ -130,8 +136,8 @@ class Access:
     is_guarded: bool = False
     extension: Extension | None = None
     """how the elements that are read are extended to a wider type, if they are"""
-    is_zero_outside: bool = False
-    """whether a guarded read gives zero where its condition does not hold"""
+    outside: float | None = None
+    """the number that a guarded read gives where its condition does not hold, if it is one"""
 
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""

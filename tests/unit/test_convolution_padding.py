@@ -11,6 +11,7 @@ from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_padding import Padding
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
+from stepwell.frontend.text import parse_text
 from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
 from stepwell.tuning.rules import kernels, schedule_with
@@ -141,3 +142,35 @@ def test_weights_that_are_arguments_may_be_anything():
 def test_strict_sums_have_all_terms():
     low = convolved(image(4, 7, 7), weights(16, 4, 3, 3), fp="strict", padding=1)
     assert "stepwell.finite" in low.as_text("loop") and "max(0" not in low.as_text("loop")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 17, 31, 33])
+@pytest.mark.parametrize("target", ["x86-64-v3", "host"])
+@pytest.mark.parametrize(
+    ("stride", "before", "combiner"), [(1, 1, "max"), (2, 1, "max"), (2, 2, "min")]
+)
+def test_extremes_of_windows_leave_out_what_is_outside(size, target, stride, before, combiner):
+    """Channels in blocks; a window may be outside of the image as a whole, and elements may be infinite."""
+    extreme, outside = (np.maximum, -np.inf) if combiner == "max" else (np.minimum, np.inf)
+    count = (size + 2 * before - 5) // stride + 1 if size + 2 * before >= 5 else 1
+    bits = "0xFF800000" if combiner == "max" else "0x7F800000"
+    image_type, result_type = f"tensor<2x{size}x{size}x16xf32>", f"tensor<2x{count}x{count}x16xf32>"
+    low = Lowered(
+        parse_text(f"""
+func.func @f(%x: {image_type}) -> {result_type} {{
+  %y = te.compute [%c = 2, %oh = {count}, %ow = {count}, %d = 16] {combiner} [%kh = 5, %kw = 5] (%a = %x[%c, %oh * {stride} + %kh - {before}, %ow * {stride} + %kw - {before}, %d] else {bits} : f32) : ({image_type}) -> {result_type} {{
+    te.yield %a : f32
+  }}
+  func.return %y : {result_type}
+}}"""),
+        options=Options(target=Target.of(target)),
+    )
+    x = np.random.default_rng(6).standard_normal((2, size, size, 16), np.float32)
+    x[0, 0, 0, :4] = outside
+    padded = np.full((2, size + 2 * before + 5, size + 2 * before + 5, 16), outside, np.float32)
+    padded[:, before : before + size, before : before + size] = x
+    expected = np.full((2, count, count, 16), outside, np.float32)
+    for kh, kw in product(range(5), range(5)):
+        last = stride * (count - 1) + 1
+        expected = extreme(expected, padded[:, kh : kh + last : stride, kw : kw + last : stride])
+    np.testing.assert_array_equal(low.compile(threads=1)(x), expected)

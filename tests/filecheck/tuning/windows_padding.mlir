@@ -31,3 +31,27 @@ func.func @unknown(%x: tensor<4x14x14x16xf32>, %w: tensor<4x3x3x16xf32>) -> tens
   }
   func.return %y : tensor<4x14x14x16xf32>
 }
+
+// A maximum leaves out what is less than all numbers outside of the image, and not a zero there.
+// CHECK: scheduled as windows: tile {{[0-9]+}}x16 of the result, leaves out terms outside of it along axes 4, 5;
+// LOOP-LABEL: @greatest.
+// LOOP-NOT:   loop.if
+// LOOP:       loop.for reduction "kh" %{{.*}} = max(0, %oh * -2 + 1) to 3
+func.func @greatest(%x: tensor<4x14x14x16xf32>) -> tensor<4x7x7x16xf32> {
+  %y = te.compute [%c = 4, %oh = 7, %ow = 7, %d = 16] max [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh - 1, %ow * 2 + %kw - 1, %d] else 0xFF800000 : f32) : (tensor<4x14x14x16xf32>) -> tensor<4x7x7x16xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<4x7x7x16xf32>
+}
+
+// CHECK: scheduled as windows:
+// CHECK-NOT: leaves out
+// LOOP-LABEL: @greatest_with_zeros.
+// LOOP-NOT:   max(0, %oh * -2 + 1) to 3 {
+// LOOP:       func.func @greatest_with_zeros
+func.func @greatest_with_zeros(%x: tensor<4x14x14x16xf32>) -> tensor<4x7x7x16xf32> {
+  %y = te.compute [%c = 4, %oh = 7, %ow = 7, %d = 16] max [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh - 1, %ow * 2 + %kw - 1, %d] else 0.0 : f32) : (tensor<4x14x14x16xf32>) -> tensor<4x7x7x16xf32> {
+    te.yield %a : f32
+  }
+  func.return %y : tensor<4x7x7x16xf32>
+}
