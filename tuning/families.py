@@ -11,6 +11,7 @@ from math import inf
 from typing import Any, Protocol
 
 from ..analysis.facts import (
+    Contraction,
     KernelFacts,
     LoopFacts,
     distributed,
@@ -140,10 +141,25 @@ class Contractions:
                 columns = schedule_tiles(s, plan, kernel, found, target)
             case _:
                 raise TypeError(f"found {plan!r}, expected a plan for a contraction")
-        # By columns only where a row of them is long work: both threads write the line at the border.
+        # By columns only where a row of them is long work, if both threads write the line at the border.
         row = found.extent(found.n[-1:]) * found.extent(found.k)
-        short = columns if row < LONG_ROW * team(target) else ()
+        is_short = row < LONG_ROW * team(target)
+        short = columns if is_short and not _ends_with_lines(plan, found, target) else ()
         run_on_threads(s, target, choice.seconds, short)
+
+
+def _ends_with_lines(plan: Plan, found: Contraction, target: Target) -> bool:
+    """Whether each tile is whole lines of the result's rows: results begin with a line."""
+    line, bytes_ = target.core.caches[0].line_bytes, found.facts.element_bytes(found.result)
+    axes = [axis for axis in (*found.batch, *found.m, *found.n) if found.extent((axis,)) > 1]
+    rows = [found.stride(found.result, axis) for axis in axes]
+    return (
+        isinstance(plan, ContractionPlan)
+        and plan.nr * bytes_ % line == 0
+        and all(
+            stride is not None and (stride == 1 or stride * bytes_ % line == 0) for stride in rows
+        )
+    )
 
 
 @frozen

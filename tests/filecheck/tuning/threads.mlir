@@ -35,3 +35,27 @@ func.func @rest(%x: tensor<1x5x14x14x16xf32>, %w: tensor<23x8x5x16xf32>) -> tens
   }
   func.return %z : tensor<1x23x14x14x8xf32>
 }
+
+// Tiles of whole lines: threads that share a product by its columns write no line together. One team for all rows.
+// CHECK-LABEL: @lines.z
+// CHECK:         loop.for parallel threads "j.tile"
+// CHECK-NEXT:      loop.for parallel "i.tile"
+func.func @lines(%x: tensor<128x128xf32>, %w: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %z = te.compute [%i = 128, %j = 128] add [%k = 128] (%a = %x[%i, %k], %b = %w[%k, %j]) : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %z : tensor<128x128xf32>
+}
+
+// Rows that end within a line: its columns stay with one thread.
+// CHECK-LABEL: @parts_of_lines.z
+// CHECK-NOT:     threads "j.tile"
+// CHECK:       func.func @parts_of_lines(
+func.func @parts_of_lines(%x: tensor<128x128xf32>, %w: tensor<128x132xf32>) -> tensor<128x132xf32> {
+  %z = te.compute [%i = 128, %j = 132] add [%k = 128] (%a = %x[%i, %k], %b = %w[%k, %j]) : (tensor<128x128xf32>, tensor<128x132xf32>) -> tensor<128x132xf32> {
+    %p = arith.mulf %a, %b : f32
+    te.yield %p : f32
+  }
+  func.return %z : tensor<128x132xf32>
+}
