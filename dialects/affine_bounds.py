@@ -148,6 +148,10 @@ def without_divisions(
             rhs, AffineConstantExpr
         ):
             return _quotient_or_rest(expr.kind, lhs, rhs.value, ranges, multiples)
+        case AffineBinaryOpKind.CeilDiv if (
+            isinstance(lhs, AffineConstantExpr) and isinstance(rhs, AffineConstantExpr) and rhs.value
+        ):
+            return AffineExpr.constant(-(-lhs.value // rhs.value))
         case _:
             return AffineBinaryOpExpr(expr.kind, lhs, rhs)
 
