@@ -149,7 +149,9 @@ def without_divisions(
         ):
             return _quotient_or_rest(expr.kind, lhs, rhs.value, ranges, multiples)
         case AffineBinaryOpKind.CeilDiv if (
-            isinstance(lhs, AffineConstantExpr) and isinstance(rhs, AffineConstantExpr) and rhs.value
+            isinstance(lhs, AffineConstantExpr)
+            and isinstance(rhs, AffineConstantExpr)
+            and rhs.value
         ):
             return AffineExpr.constant(-(-lhs.value // rhs.value))
         case _:
