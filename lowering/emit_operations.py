@@ -22,7 +22,7 @@ from ..dialects.upstream.llvm import (
     VectorFCmpOp,
     VectorLlvmSelectOp,
 )
-from .core_to_llvm.scf import NO_UNROLL, NO_VECTORS, UNROLL
+from .core_to_llvm.loop_hints import NO_UNROLL, NO_VECTORS, UNROLL
 from .emit_function import FunctionWriter, Handler
 from .emit_values import (
     constant_text,

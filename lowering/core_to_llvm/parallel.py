@@ -54,6 +54,7 @@ from .claims import (
     struct_of,
 )
 from .emitter import Emitter, unsupported
+from .loop_hints import NO_UNROLL, branch_back
 from .memref import BUFFER_ALIGNMENT
 from .properties import NSW
 from .types import POINTER, Index, element_bytes, is_memref, is_vector
@@ -138,7 +139,11 @@ def _convert_in_order(e: Emitter, op: scf.ParallelOp) -> None:
 
 
 def _lower_dimensions(e: Emitter, op: scf.ParallelOp, first: int) -> list[SSAValue]:
-    """The dimensions from `first` on as loops in each other; what the reductions give."""
+    """
+    The dimensions from `first` on as loops in each other; what the reductions give. LLVM does not write out several of
+    their iterations beside each other: prefetchers know a stream by the instructions that read it, and lose one that each
+    second row reads with others.
+    """
     carried: list[SSAValue] = e.flatten(op.initVals)
     loops: list[tuple[Block, Block, SSAValue]] = []
     bounds = zip(op.lowerBound, op.upperBound, op.step, op.body.block.args, strict=True)
@@ -156,7 +161,7 @@ def _lower_dimensions(e: Emitter, op: scf.ParallelOp, first: int) -> list[SSAVal
     for header, after, step in reversed(loops):
         counter = header.args[0]
         following = e.emit(llvm.AddOp, (counter, step), i64, {"overflowFlags": NSW})
-        e.branch(header, [following, *carried])
+        branch_back(e, header, [following, *carried], (NO_UNROLL,))
         e.start(after)
         carried = list(header.args[1:])
     return carried
@@ -382,7 +387,7 @@ def _lower_claim(e: Emitter, op: scf.ParallelOp, search: Search, claim: SSAValue
     e.bind(op.body.block.args[0], e.ssa(e.add(e.mul(counter, step), lower)))
     _lower_dimensions(e, op, 1)
     following = e.add(counter, 1)
-    e.branch(header, (e.ssa(following),))
+    branch_back(e, header, (e.ssa(following),), (NO_UNROLL,))
     e.start(done)
     e.branch(search.look, (part, left))
 

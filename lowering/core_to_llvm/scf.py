@@ -15,24 +15,13 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import operands_of, operations_of
-from ...dialects.loop import MARK, MODE, UNROLLED, RunMode
+from ...dialects.loop import MODE, UNROLLED, RunMode
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
+from .loop_hints import NO_UNROLL, NO_VECTORS, UNROLL, branch_back
 from .parallel import convert_parallel
 from .properties import NO_OVERFLOW, NSW
 from .types import element_bytes
-
-NO_UNROLL = "stepwell.no_unroll"
-"""
-Attribute of the `llvm.br` back to a loop's head: what upstream's `loop_annotation`, which xDSL lacks, says with its
-`unroll` disabled.
-"""
-
-UNROLL = "stepwell.unroll"
-"""As `NO_UNROLL`, with `unroll` and `full`: LLVM writes out all iterations, of which the bounds say how many there are."""
-
-NO_VECTORS = "stepwell.no_vectors"
-"""As `NO_UNROLL`, of a loop whose iterations LLVM must not put into the lanes of vectors."""
 
 SHORT = 4
 """
@@ -84,17 +73,18 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     # An index counts elements in memory and stays far from wrapping; narrower integers may not.
     flags = NSW if counter.type == i64 else NO_OVERFLOW
     following = e.emit(llvm.AddOp, (counter, step), counter.type, {"overflowFlags": flags})
-    e.branch(header, [following, *yielded])
-    last = e.block.last_op
-    assert last is not None
-    if UNROLLED in op.attributes:
-        last.attributes[NO_VECTORS] = MARK
-    if _is_written_out(op):
-        last.attributes[UNROLL] = MARK
-    elif UNROLLED in op.attributes or not _is_short(op, body):
-        last.attributes[NO_UNROLL] = MARK
+    branch_back(e, header, [following, *yielded], _hints(op, body))
     e.start(after)
     e.unflatten(op.results, header.args[1:])
+
+
+def _hints(op: scf.ForOp, body: Block) -> list[str]:
+    hints = [NO_VECTORS] if UNROLLED in op.attributes else []
+    if _is_written_out(op):
+        hints.append(UNROLL)
+    elif UNROLLED in op.attributes or not _is_short(op, body):
+        hints.append(NO_UNROLL)
+    return hints
 
 
 def _is_written_out(op: scf.ForOp) -> bool:

@@ -22,6 +22,7 @@
 // CHECK-NEXT:    llvm.cond_br %[[MORE]], ^{{.*}}, ^[[DONE:.*]]
 // CHECK:         %[[POSITION:.*]] = llvm.mul %[[K]], %c2 overflow<nsw> : i64
 // CHECK-NEXT:    llvm.getelementptr inbounds %{{.*}}[%[[POSITION]]]
+// CHECK:         llvm.br ^[[HEADER]]({{.*}}) {stepwell.no_unroll}
 // CHECK:       ^[[DONE]]:
 // CHECK-NEXT:    llvm.br ^[[LOOK:.*]](%[[PART]], %[[LEFT]] : i64, i64)
 
@@ -71,6 +72,7 @@
 
 // ONE-NOT:       GOMP_parallel
 // ONE-NOT:       alloca
+// ONE:           {stepwell.no_unroll}
 func.func @copy(%r: memref<8xf32> {stepwell.result}, %arena: memref<128xi8> {stepwell.arena}) {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
