@@ -18,7 +18,7 @@ from .bench_case import SUITE, SUITES, WHOLE_SUITE, requests
 from .bench_contest import Contest
 from .bench_environment import Description, describe, machine, withheld
 from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
-from .bench_roof import roofs_of
+from .bench_roof import Roofs
 from .bench_worker import Outcome
 from .execute import add_fp
 from .run import pairs
@@ -116,13 +116,15 @@ def run(args: argparse.Namespace) -> int:
     )
     described = _described(peers, args.threads)
     peers = list(described)
-    roofs = roofs_of(target, args.threads)
+    roofs = Roofs(host, args.threads, only_ours=target != host)
     table = Table(
         [request.program for request in wanted], peers, with_before=args.before is not None
     )
     print(table.heading(), flush=True)
     outcomes: list[Outcome] = []
-    with Contest(peers, args.seconds, args.threads, args.before) as contest:
+    with Contest(
+        peers, args.seconds, args.threads, args.before, with_peak=roofs.is_known
+    ) as contest:
         for request in wanted:
             outcome = contest.measure(request)
             outcomes.append(outcome)
@@ -131,14 +133,11 @@ def run(args: argparse.Namespace) -> int:
             if outcome.error:
                 print(table.failure(outcome.name, outcome.error))
             else:
-                roofs.rise(outcome)
                 print(table.line(row(outcome, roofs)))
             for note in outcome.notes:
                 print(f"  note: {note}")
             sys.stdout.flush()
     rows = [row(outcome, roofs) for outcome in outcomes if not outcome.error]
-    for line in roofs.raised.values():
-        print(line)
     _show_summary(rows, outcomes, peers, in_suite=wanted[0].in_suite or args.passes)
     if args.json:
         options = {"threads": args.threads, "fp": args.fp, "target": args.target}

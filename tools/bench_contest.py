@@ -21,12 +21,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import StepwellError
-from ..runtime.measure import TakeTurn, Turn, interleaved
+from ..runtime.measure import TakeTurn, Turn, Work, interleaved
 from ..spelling import one_line
 from .bench_case import Request
 from .bench_environment import process_environment
-from .bench_peers import BEFORE, OURS
-from .bench_worker import Entry, Measure, Message, Outcome, Prepare, difference, read_arrays
+from .bench_peers import BEFORE, OURS, PEAK
+from .bench_worker import (
+    Entry,
+    Measure,
+    Message,
+    Multiply,
+    Outcome,
+    Peak,
+    Prepare,
+    difference,
+    read_arrays,
+)
 
 _STOP_SECONDS = 0.1
 """How long to wait at most for a process to be stopped: somebody else may have sent it on meanwhile."""
@@ -36,17 +46,24 @@ class Contest:
     """
     Measures programs with these peers, for so many seconds each. The processes end with the context.
 
-    `before` is the Python of another checkout of Stepwell, which takes turns too.
+    `before` is the Python of another checkout of Stepwell, which takes turns too; so do multiply-adds, `with_peak`.
     """
 
     def __init__(
-        self, peers: Sequence[str], seconds: float, threads: int, before: Path | None = None
+        self,
+        peers: Sequence[str],
+        seconds: float,
+        threads: int,
+        before: Path | None = None,
+        *,
+        with_peak: bool = False,
     ):
         self._seconds = seconds
         self._threads = threads
         self._ours = Process(OURS, threads)
         self._peers = [Process(peer, threads) for peer in peers]
         self._before = before and Process(OURS, threads, str(before))
+        self._peak = Process(PEAK, 1) if with_peak else None
         self._folder = TemporaryDirectory(prefix="stepwell-bench-")
         self._results = Path(self._folder.name) / "results.npz"
         self._results_before = Path(self._folder.name) / "before.npz"
@@ -55,8 +72,9 @@ class Contest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in (self._ours, *self._peers, *([self._before] if self._before else [])):
-            process.end()
+        for process in (self._ours, *self._peers, self._before, self._peak):
+            if process:
+                process.end()
         self._folder.cleanup()
 
     def measure(self, request: Request) -> Outcome:
@@ -83,12 +101,25 @@ class Contest:
                 outcome.notes.append(f"{BEFORE} {entry.note}")
             if entry.is_ready:
                 contestants[BEFORE] = _until_it_fails(self._before, outcome.notes)
+        peak = self._entered_peak(request, outcome, contestants)
         for path in (self._results, self._results_before):
             path.unlink(missing_ok=True)  # so that it is not written to a disk
         timings = interleaved(contestants, seconds=self._seconds, threads=self._threads)
+        if peak:
+            outcome.peak = peak.flops / timings.pop(PEAK).median
         outcome.samples = {name: list(timing.samples) for name, timing in timings.items()}
         outcome.interrupted = max(timing.interrupted for timing in timings.values())
         return outcome
+
+    def _entered_peak(
+        self, request: Request, outcome: Outcome, contestants: dict[str, TakeTurn]
+    ) -> Peak | None:
+        """Let multiply-adds take turns beside a program that has arithmetic."""
+        work = Work(**outcome.work)
+        if not self._peak or not work.flops:
+            return None
+        contestants[PEAK] = self._peak.take_turn
+        return Peak(**self._peak.ask(Multiply(work.dtype, request.target)))
 
     def _entry_before(self, process: Process, request: Request) -> Entry:
         """What the other checkout compiles writes its results as ours does: they are compared here."""

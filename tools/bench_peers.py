@@ -26,6 +26,8 @@ Results = Callable[[Any], list[Array]]
 OURS = "stepwell"
 BEFORE = "before"
 """Another checkout of Stepwell."""
+PEAK = "multiply-adds"
+"""No library: independent multiply-adds, which take turns with the others to say what the core has at that time."""
 
 
 def peers_named(text: str) -> list[str]:

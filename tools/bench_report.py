@@ -177,8 +177,10 @@ def _worst(rows: Sequence[Row]) -> list[str]:
     ordered = sorted(compared, key=lambda row: row.best_ratio or 0.0)
     behind = [row for row in ordered if _is_behind(row)]
     few = ordered[: max(_WORST, len(behind))]
+    at_the_roof = sum(row.roof is not None and row.roof >= _AT_THE_ROOF for row in rows)
     width = max(len(row.name) for row in few)
     return [
+        f"{at_the_roof} of {len(rows)} kernels reach {_AT_THE_ROOF:.0%} of the roof",
         f"of {len(compared)} kernels above {_SHORT_SECONDS * 1e6:.0f} µs {len(behind)} are below {_BEHIND} of the "
         f"best peer and below {_AT_THE_ROOF:.0%} of the roof; those that stand worst:",
         *(
@@ -267,7 +269,7 @@ def write_json(
             "rates": asdict(host.rates),
         },
         **options,
-        "roofs": asdict(roofs.target.rates) if roofs.is_known else None,
+        "roofs": asdict(roofs.of_all(outcomes).rates) if roofs.is_known else None,
         "peers": {name: asdict(description) for name, description in peers.items()},
         "programs": [{**by_name.get(o.name, {}), **asdict(o)} for o in outcomes],
     }

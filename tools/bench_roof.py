@@ -1,14 +1,16 @@
 """
-The roofs that `stepwell bench` holds programs against: what `stepwell probe` measured, or what a contestant
-reached where that is more. A probe that was made while the machine was busy cannot promise too little.
+The roofs that `stepwell bench` holds programs against: multiply-adds as they ran by turns with the contestants, since a
+clock is not the same at all hours; the bandwidths that `stepwell probe` measured; or what a contestant reached where that
+is more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
+from ..frozen import frozen
 from ..runtime.measure import Roof, Work, roof
 from ..targets.rates import Rate
 from ..targets.target import Target
@@ -16,25 +18,22 @@ from .bench_peers import OURS
 from .bench_worker import Outcome
 
 
-@dataclass
+@frozen
 class Roofs:
     """
-    The peaks of a machine for this many threads, which rise with what is measured.
+    The roofs of a machine for this many threads. `host` has its rates.
 
-    `target` has this machine's rates. `only_ours` says that libraries may run instructions that our target does
-    not have: what they reach is no roof of ours.
+    `only_ours` says that libraries may run instructions that our target does not have: what they reach is no roof of ours.
     """
 
-    target: Target
+    host: Target
     threads: int
     only_ours: bool = False
-    raised: dict[str, str] = field(default_factory=dict[str, str])
-    """for each dtype whose peak rose above the probe's, a sentence on it"""
 
     @property
     def is_known(self) -> bool:
         """Whether this machine was probed."""
-        return self.target.is_measured
+        return self.host.is_measured
 
     def roof(self, outcome: Outcome) -> Roof | None:
         """
@@ -43,32 +42,19 @@ class Roofs:
         """
         if not self.is_known:
             return None
-        model = roof(Work(**outcome.work), self.target, self.threads)
+        work, target = Work(**outcome.work), self.host
+        if outcome.peak:
+            target = with_peak(target, work.dtype, outcome.peak)
+        model = roof(work, target, self.threads)
         return replace(model, seconds=min(model.seconds, *self._medians(outcome).values()))
 
-    def rise(self, outcome: Outcome) -> None:
-        """
-        Take a program's rate for the peak of multiply-adds when it is higher.
-
-        Bandwidths stay as they were probed: a program may move fewer bytes than it is counted with, from
-        caches nearer than all its arrays together fit into, or past them by stores without a read before.
-        """
-        work = Work(**outcome.work)
-        if not self.is_known or not work.flops:
-            return
-        medians = self._medians(outcome)
-        fastest = min(medians, key=medians.__getitem__)
-        rate = work.flops / medians[fastest]
-        if rate <= self.target.peak(work.dtype, self.threads):
-            return
-        name = f"fma_{work.dtype}"
-        old = self.target.rates.named(name)
-        new = Rate(max(old.core, rate / self.threads), max(old.machine, rate))
-        self.target = with_rates(self.target, {name: new})
-        self.raised[work.dtype] = (
-            f"the {work.dtype} peak is taken as {rate / 1e9:.4g} GFLOP/s, which {fastest} reached in "
-            f"{outcome.name}: the probe found less"
-        )
+    def of_all(self, outcomes: Sequence[Outcome]) -> Target:
+        """The host with what multiply-adds did beside all of the programs, in the median."""
+        target = self.host
+        for dtype in ("f32", "f64"):
+            peaks = [o.peak for o in outcomes if o.peak and Work(**o.work).dtype == dtype]
+            target = with_peak(target, dtype, median(peaks)) if peaks else target
+        return target
 
     def _medians(self, outcome: Outcome) -> Mapping[str, float]:
         return {
@@ -78,19 +64,7 @@ class Roofs:
         }
 
 
-def with_rates(target: Target, rates: Mapping[str, Rate]) -> Target:
-    """The target with other rates than those that were found."""
-    return replace(target, found=tuple({**dict(target.found), **rates}.items()))
-
-
-def roofs_of(target: Target, threads: int) -> Roofs:
-    """
-    The roofs for code compiled for `target`, which runs here. Caches and bandwidths are this machine's; the
-    peaks of a target other than the host are measured now, with its vectors and registers.
-    """
-    from ..runtime.probe import fma_rates
-
-    host = Target.host()
-    if target == host or not host.is_measured:
-        return Roofs(host, threads)
-    return Roofs(with_rates(host, fma_rates(target, host.cores)), threads, only_ours=True)
+def with_peak(target: Target, dtype: str, flops: float) -> Target:
+    """The target with cores that do so many FLOP/s in multiply-adds, each of them."""
+    rate = Rate(flops, flops * target.cores)
+    return replace(target, found=tuple({**dict(target.found), f"fma_{dtype}": rate}.items()))

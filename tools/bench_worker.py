@@ -38,6 +38,9 @@ from .bench_peers import OURS, as_arrays, load
 _TOLERANCES = {"f32": 2e-4, "f64": 1e-10}
 """Of the largest difference between two results, as a part of the largest element."""
 
+_ROUNDS = 1_000_000
+"""Of multiply-adds in a call: milliseconds, beside which the call itself is nothing."""
+
 
 # Messages, and below them their answers. An answer with nothing but an `error` may come to any.
 
@@ -60,7 +63,18 @@ class Measure:
     seconds: float
 
 
-Message = Prepare | Measure
+@frozen
+class Multiply:
+    """
+    Get ready to take turns with independent multiply-adds of `element`, with the vectors and registers of a target. The
+    answer is a Peak.
+    """
+
+    element: str
+    target: str
+
+
+Message = Prepare | Measure | Multiply
 
 
 @frozen
@@ -69,6 +83,13 @@ class Entry:
 
     is_ready: bool
     note: str = ""
+
+
+@frozen
+class Peak:
+    """What is timed of multiply-adds: the FLOPs of a call."""
+
+    flops: float
 
 
 @dataclass
@@ -81,6 +102,8 @@ class Outcome:
     work: dict[str, Any] = field(default_factory=dict[str, Any])
     samples: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     """seconds of a call, by contestant"""
+    peak: float | None = None
+    """FLOP/s of independent multiply-adds on one core, which took turns with the contestants"""
     interrupted: float = 0.0
     """the part of the samples that other processes disturbed, for the contestant with the most"""
     passes: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
@@ -103,12 +126,14 @@ class Contestant:
         self._threads = threads
         self._sampler: Sampler | None = None
 
-    def answer(self, message: Message) -> Outcome | Entry | Turn:
+    def answer(self, message: Message) -> Outcome | Entry | Peak | Turn:
         """Raises StepwellError for what is wrong with a program, and whatever a library raises."""
         if isinstance(message, Measure):
             assert self._sampler is not None
             return self._sampler.take_turn(message.seconds)
         self._sampler = None  # and its arrays
+        if isinstance(message, Multiply):
+            return self._multiply(message)
         prepared = prepare(message.request)
         if self._name == OURS:
             return self._compile(prepared, Path(message.results))
@@ -131,6 +156,15 @@ class Contestant:
             llvm_cpu_seconds=executable.native.llvm_cpu_seconds,
             arena_bytes=executable.signature.arena_bytes,
         )
+
+    def _multiply(self, message: Multiply) -> Peak:
+        from ..runtime.probe_jobs import fma_job
+
+        target = Target.parse(message.target)
+        job = fma_job(target, message.element, target.vector_bits)
+        arrays = job.arguments()
+        self._sampler = Sampler(lambda: job.kernel(_ROUNDS, *arrays), 1)
+        return Peak(_ROUNDS * job.work(arrays))
 
     def _load(self, prepared: Prepared, path: Path) -> Entry:
         loaded = load(self._name, prepared, self._threads)
@@ -211,6 +245,8 @@ def _warm_up() -> None:
 
 def _message(line: str) -> Message:
     data: dict[str, Any] = json.loads(line)
+    if "element" in data:
+        return Multiply(**data)
     if "request" not in data:
         return Measure(**data)
     return Prepare(Request(**data.pop("request")), **data)
