@@ -22,6 +22,7 @@ from ..analysis.operations import operands_of, operations_of
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 from ..dialects.combiner import Combiner
+from ..dialects.dtypes import is_float
 from ..dialects.leaf_operations import append_leaf, leaf
 from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
@@ -449,6 +450,12 @@ _KINDS: dict[type[Operation], CombiningKindFlag] = {
 
 
 def _identity(operator: str, element: Attribute) -> int | float:
+    """
+    Of sums of floats -0, to which any number can be added and stays as it is. Lanes that are chosen from zeros LLVM 22.1
+    takes for an expansion, an instruction that Zen cores do not overlap with the next row's.
+    """
     if operator == "xor":
         return 0
+    if operator == Combiner.ADD and is_float(element):
+        return -0.0
     return Combiner(operator).identity(element).value.data

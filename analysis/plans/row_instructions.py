@@ -24,6 +24,9 @@ JUMP_INSTRUCTIONS, ISSUED = 2, 4
 ADDITIONS = (arith.AddfOp.name, arith.SubfOp.name, Combiner.ADD.value)
 """What the ports for additions take, where a core has such."""
 
+TESTED = (Combiner.MAX.value, Combiner.MIN.value)
+"""Combiners that keep a NaN: what comes out is chosen after a comparison, so that one waits for two operations."""
+
 FORWARDED = 7
 """
 Cycles from a store to a load of what it stored: 5 to 8 for the vectors of Intel's and AMD's cores. (Fog, "Instruction
@@ -57,8 +60,8 @@ class RowInstructions:
         self, nest: Nest, plan: NestPlan, kept: frozenset[int]
     ) -> tuple[float, float, float]:
         """
-        Seconds for arithmetic, and for loads or stores, whichever have more to do; and the instructions of all. The
-        buffers `kept` are in registers, or in the order of the lanes.
+        Seconds for arithmetic, jumps between blocks included, and for loads or stores, whichever have more to do; and the
+        instructions of all. The buffers `kept` are in registers, or in the order of the lanes.
         """
         core, together = self.core, self.vector(nest, plan)
         additions, operations = self._operations(nest)
@@ -87,7 +90,7 @@ class RowInstructions:
         ending = core.arithmetic_cycles(adding, shuffling)
         return (
             rows * (blocks * (vectors * computing + jumping) + ending) / self.clock,
-            rows * blocks * (vectors * accessing + spilling + jumping) / self.clock,
+            rows * blocks * (vectors * accessing + spilling) / self.clock,
             rows * (blocks * issued + adding + shuffling),
         )
 
@@ -201,13 +204,11 @@ class RowInstructions:
         apart = [self.apart(nest, plan, access) for access in dict.fromkeys(accesses)]
         return sum(count - 1 for count in apart if count > 1)
 
-    def chained(self, nest: Nest, plan: NestPlan, awaited: bool) -> float:
+    def chained(self, nest: Nest, plan: NestPlan) -> float:
         """
         Seconds of sums whose terms wait for each other: one block of lanes, of each row, after the other.
 
-        At the end of a row the lanes are added up by halves, in vectors and then within one, where each half is
-        first brought to its place. Where a sum is awaited nothing else is done then; otherwise the next row begins
-        meanwhile. Sums around their results wait for what was stored before it can be loaded again.
+        Sums around their results wait for what was stored before it can be loaded again.
         """
         if not plan.order:
             return 0.0
@@ -218,12 +219,31 @@ class RowInstructions:
         if nest.role(plan.order[-1]) is not Role.REDUCTION:
             return 0.0
         rows, blocks = self._blocks(nest, plan)
-        chain = blocks * self.core.fma_latency * (1 if plan.lanes else nest.extent(plan.order[-1]))
-        width = self.vector(nest, plan)
-        if awaited and plan.lanes:
-            chain += log2(max(plan.lanes, 1)) * self.core.fma_latency
-            chain += log2(max(width, 1)) * self.core.fma_latency
-        return rows * chain / plan.rows / self.clock
+        chain = blocks * (1 if plan.lanes else nest.extent(plan.order[-1]))
+        return rows * chain * self._latency(nest) / plan.rows / self.clock
+
+    def ended(self, nest: Nest, plan: NestPlan) -> float:
+        """
+        Seconds at the ends of rows, when all of a row has come: its lanes are added up by halves, in vectors and then within
+        one, where each half is first brought to its place.
+        """
+        if not plan.lanes or not plan.order or nest.role(plan.order[-1]) is not Role.REDUCTION:
+            return 0.0
+        if is_sum_around_results(nest, plan.order):
+            return 0.0
+        rows, _ = self._blocks(nest, plan)
+        halves = log2(plan.lanes) + log2(max(self.vector(nest, plan), 1))
+        return rows * halves * self.core.fma_latency / plan.rows / self.clock
+
+    def _latency(self, nest: Nest) -> int:
+        """
+        Cycles from one term of a sum to the next. Additions on ports of their own are done a cycle before multiply-adds
+        would be. (Fog, "Instruction tables": on AMD's Zen cores.)
+        """
+        if any(name in nest.operations for name in TESTED):
+            return 2 * self.core.fma_latency
+        adds = Combiner.ADD.value in nest.operations and self.core.add_ports
+        return self.core.fma_latency - 1 if adds else self.core.fma_latency
 
     def is_of_rows(self, own: NestPlan, access: Access) -> bool:
         """Whether each of the rows that are summed up side by side has elements of its own."""

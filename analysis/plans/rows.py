@@ -14,7 +14,7 @@ from .cost import RESOLUTION
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
 from .row_nests import is_one_sum, is_sum_around_results, runs_in_lanes
-from .rows_cost import cost, model
+from .rows_cost import WAITING, cost, model
 from .rows_plan import NestPlan, RowsPlan
 
 __all__ = ["cost", "propose"]
@@ -110,13 +110,29 @@ class _Search:
     @property
     def _best(self) -> RowsPlan:
         """
-        Of those whose times are too near each other to tell them apart, the ones that move least data; of these, the
-        first that was looked at.
+        Of those whose times are too near each other to tell them apart, the ones that move least data; of these, those
+        with the fewest memory instructions in a loop, each of which a prefetcher learns to follow by itself, where data
+        are waited for most of the time; of these, the first that was looked at.
         """
         most = min(self.seconds.values()) * RESOLUTION
         near = [plan for plan, seconds in self.seconds.items() if seconds <= most]
         least = min(self.moving[plan] for plan in near) * RESOLUTION
-        return next(plan for plan in near if self.moving[plan] <= least)
+        equal = [plan for plan in near if self.moving[plan] <= least]
+        if not self._waits(equal[0]):
+            return equal[0]
+        followed = {plan: self.model.followed(plan) for plan in equal}
+        least = min(followed.values())
+        return min((p for p in equal if followed[p] == least), key=self._unusual)
+
+    def _unusual(self, plan: RowsPlan) -> int:
+        """The nests that have other blocks than those that hide latencies."""
+        widths = map(self.decisions.width, range(len(plan.nests)))
+        pairs = zip(plan.nests, widths, strict=True)
+        return sum(own.lanes not in (0, width * self.vectors[0]) for own, width in pairs)
+
+    def _waits(self, plan: RowsPlan) -> bool:
+        """Whether it waits for data most of the time."""
+        return self.model.cost(plan).bound == WAITING
 
     def _look_at(self, plan: RowsPlan) -> None:
         if plan not in self.seconds:

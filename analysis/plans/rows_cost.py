@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import gcd, prod
+from math import gcd, inf, prod
 
 from ...frozen import frozen
 from ...targets.core import Cache
@@ -33,16 +33,32 @@ via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are
 """
 
 
+WAITING = "waiting for data"
+"""The term of a cost that a plan has beside what its instructions take."""
+
+
+WAITING_PART = 0.45
+"""
+The part of the instructions under way that may wait for operands, in a core's schedulers: 60 of 192 on Haswell, 97 of 224 on
+Skylake, 160 of 352 on Ice Lake; for vectors, queues before them included, 128 of 256 on Zen 3, 210 of 448 on Zen 5. (Fog, "The
+microarchitecture of Intel, AMD and VIA CPUs".)
+"""
+
+FILLED = 3 / 4
+"""The part of the time that data take which chains of sums may fill without delaying the loads behind them."""
+
+
 @frozen
 class _Times:
     """
-    Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, and of its data, those that it asks for
-    ahead included; and how many instructions it is.
+    Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of the ends of rows whose sums are
+    awaited, and of its data, those that it asks for ahead included; and how many instructions it is.
     """
 
     computing: float
     accessing: float
     chained: float
+    ended: float
     moving: float
     issued: float
 
@@ -51,8 +67,18 @@ class _Times:
         return max(self.computing, self.accessing)
 
     @property
+    def unchained(self) -> float:
+        """What it would take if no term of a sum waited for the one before."""
+        return max(self.computing, self.accessing + self.moving)
+
+    @property
+    def in_registers(self) -> float:
+        """What it would take if all data were in the first-level cache."""
+        return max(self.instructions, self.chained) + self.ended
+
+    @property
     def total(self) -> float:
-        return max(self.computing, self.accessing + self.moving, self.chained)
+        return max(self.unchained, self.chained + self.ended)
 
 
 class Model(RowInstructions):
@@ -73,7 +99,7 @@ class Model(RowInstructions):
         self._rows: dict[tuple[tuple[int, ...], ...], float] = {}
         self._known: dict[tuple[object, ...], _Times] = {}
         self._worked: dict[
-            tuple[int, NestPlan, frozenset[int], bool], tuple[float, float, float, float]
+            tuple[int, NestPlan, frozenset[int], bool], tuple[float, float, float, float, float]
         ] = {}
 
     def cost(self, plan: RowsPlan) -> Cost:
@@ -88,23 +114,44 @@ class Model(RowInstructions):
         kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
         times = [self._times(number, plan, fused, kept) for number in range(len(self.nests))]
         waited = self._share_waited(times, plan)
+        # What is waited for in registers fills the schedulers; prefetchers go on meanwhile.
+        filled = min(waited / WAITING_PART, 1.0)
         # Rows that are under way together do arithmetic while others load.
-        total = max(
+        together = max(
             sum(each.computing for each in times),
             sum(each.accessing + each.moving for each in times),
+        )
+        unchained = max(together, waited * sum(each.unchained for each in times))
+        total = max(
+            together,
             waited * sum(each.total for each in times),
+            filled * sum(each.in_registers for each in times),
         )
         instructions = min(sum(each.instructions for each in times), total)
-        chained = waited * sum(max(each.instructions, each.chained) for each in times)
-        latency = max(0.0, min(chained, total) - instructions)
+        latency = total - max(unchained, instructions)
         cost = cost_of(
             [
                 ("instructions", instructions),
                 ("latency of sums", latency),
-                ("waiting for data", max(0.0, total - instructions - latency)),
+                (WAITING, total - instructions - latency),
             ]
         )
         return cost, sum(each.moving for each in times)
+
+    def followed(self, plan: RowsPlan) -> float:
+        """
+        The memory instructions of loops that sum up one row after the other, of data from beyond L2: a prefetcher learns to
+        follow each of them by itself, on each page again. Infinity where chains of sums leave too little time to run ahead.
+        """
+        found, most = 0.0, FILLED * self.cost(plan).seconds
+        for number, (nest, own) in enumerate(zip(self.nests, plan.nests, strict=True)):
+            sums_rows = own.lanes and own.rows == 1 and nest.role(own.order[-1]) is Role.REDUCTION
+            if sums_rows and any(self._is_far(number, plan, read) for read in self._come[number]):
+                found += self._followed(nest, own) if self.chained(nest, own) <= most else inf
+        return found
+
+    def _is_far(self, number: int, plan: RowsPlan, access: Access) -> bool:
+        return self._distance(number, plan, access) > kept_bytes(self.core.cache(2))
 
     def _times(
         self,
@@ -119,28 +166,30 @@ class Model(RowInstructions):
         kept |= self.held(self.nests, plan, number)
         key = (number, own, fused, plan.staged, plan.fetched, plan.nontemporal, kept)
         if key not in self._known:
-            computing, accessing, issued, chained = self._work(number, own, kept, plan.fused > 0)
+            work = self._work(number, own, kept, plan.fused > 0)
+            computing, accessing, issued, chained, ended = work
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
             moving = self._reading(number, plan) + self._writing(number, plan)
             moving += sum(self._fetching(plan, fetch) for fetch in fetched)
-            self._known[key] = _Times(computing, accessing, chained, moving, issued)
+            self._known[key] = _Times(computing, accessing, chained, ended, moving, issued)
         return self._known[key]
 
     # What the ports do.
 
     def _work(
         self, number: int, own: NestPlan, kept: frozenset[int], is_fused: bool
-    ) -> tuple[float, float, float, float]:
+    ) -> tuple[float, float, float, float, float]:
         """
         Seconds of a nest's arithmetic and of its loads and stores, how many instructions it is, and seconds of its chains of
-        sums: whatever moves meanwhile, and so once for many plans.
+        sums and of the ends of rows: whatever moves meanwhile, and so once for many plans. Where a sum is awaited
+        nothing else is done at the end of its row; otherwise the next row begins meanwhile.
         """
         key = (number, own, kept, is_fused)
         known = self._worked.get(key)
         if known is None:
             nest, awaited = self.nests[number], is_fused and self._is_awaited(number)
-            chained = self.chained(nest, own, awaited)
-            known = self._worked[key] = (*self.instructions(nest, own, kept), chained)
+            waits = self.chained(nest, own), self.ended(nest, own) if awaited else 0.0
+            known = self._worked[key] = (*self.instructions(nest, own, kept), *waits)
         return known
 
     def _share_waited(self, times: Sequence[_Times], plan: RowsPlan) -> float:
@@ -302,14 +351,17 @@ class Model(RowInstructions):
             if nest.extent(axis) > own.lanes and self._level(distance) is None:
                 return L3_SECONDS / (streams * piece)
             streams = 1
-        vectors = own.lanes / self.vector(nest, own)
-        used = [each for each in nest.distinct if nest.stride(each, axis)]
-        rows = sum(own.rows if self.is_of_rows(own, each) else 1 for each in used)
-        if vectors * rows >= FOLLOWED:
+        if self._followed(nest, own) >= FOLLOWED:
             return L3_SECONDS / (streams * piece)
         in_turns = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
         share = (1 - 1 / streams) / (1 - 1 / ROWS_IN_TURNS)
         return in_turns * min(share, 1.0) / self._reading_rate(distance)
+
+    def _followed(self, nest: Nest, own: NestPlan) -> float:
+        """The memory instructions of a nest's innermost loop, in lanes, each of which goes along its rows by itself."""
+        used = [each for each in nest.distinct if nest.stride(each, own.order[-1])]
+        rows = sum(own.rows if self.is_of_rows(own, each) else 1 for each in used)
+        return rows * own.lanes / self.vector(nest, own)
 
     def _streams(self, nest: Nest, own: NestPlan, access: Access) -> int:
         """How many rows of an access are read in turns."""

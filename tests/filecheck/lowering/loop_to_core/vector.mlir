@@ -128,16 +128,20 @@ func.func @known_masks(%A: memref<64xf32>, %B: memref<64xf32>) attributes {stepw
 
 // -----
 
-// The lanes' values are joined and then added to what is there; a lane that does not run counts for nothing.
+// The lanes' values are joined and then added to what is there; a lane that does not run counts for nothing: of sums of floats
+// -0, as 0 would make -0 another number.
 
 // CHECK-LABEL: func.func @reductions
-// CHECK:         %[[LEAST:.*]] = arith.constant dense<0xff800000> : vector<8xf32>
+// CHECK-DAG:     %[[LEAST:.*]] = arith.constant dense<0xff800000> : vector<8xf32>
+// CHECK-DAG:     %[[NOTHING:.*]] = arith.constant dense<-0.000000e+00> : vector<8xf32>
 // CHECK:         %a = vector.load %A
 // CHECK-NEXT:    %[[SUM:.*]] = vector.reduction <add>, %a, %s fastmath<reassoc> : vector<8xf32> into f32
 // CHECK-NEXT:    memref.store %[[SUM]], %S
 // CHECK:         %[[MASK:.*]] = vector.create_mask
 // CHECK:         %[[VALUES:.*]] = arith.select %[[MASK]], %b, %[[LEAST]] : vector<8xi1>, vector<8xf32>
 // CHECK-NEXT:    vector.reduction <maximumf>, %[[VALUES]], %t : vector<8xf32> into f32
+// CHECK:         %[[CHOSEN:.*]] = arith.select %[[MASK]], %f, %[[NOTHING]] : vector<8xi1>, vector<8xf32>
+// CHECK-NEXT:    vector.reduction <add>, %[[CHOSEN]]
 func.func @reductions(%A: memref<64xf32>, %S: memref<2xf32>, %n: index) attributes {stepwell.noalias} {
   loop.for reduction vector "i" %i = 0 to 8 {
     %s = loop.load %S[0] : memref<2xf32>
@@ -151,6 +155,14 @@ func.func @reductions(%A: memref<64xf32>, %S: memref<2xf32>, %n: index) attribut
       %b = loop.load %A[%j] : memref<64xf32>
       %d = arith.maximumf %t, %b : f32
       loop.store %d, %S[1] : memref<2xf32>
+    }
+  }
+  loop.for reduction vector "k" %k = 0 to 8 {
+    loop.if (%n - %k >= 0) {
+      %t = loop.load %S[0] : memref<2xf32>
+      %f = loop.load %A[%k + 8] : memref<64xf32>
+      %d = arith.addf %t, %f fastmath<reassoc> : f32
+      loop.store %d, %S[0] : memref<2xf32>
     }
   }
   func.return
