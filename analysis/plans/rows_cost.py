@@ -140,13 +140,13 @@ class Model(RowInstructions):
 
     def followed(self, plan: RowsPlan) -> float:
         """
-        The memory instructions of loops that sum up one row after the other, of data from beyond L2: a prefetcher learns to
-        follow each of them by itself, on each page again. Infinity where chains of sums leave too little time to run ahead.
+        The memory instructions of loops that sum up rows of data from beyond L2: a prefetcher learns to follow each of them
+        by itself, on each page again. Infinity where chains of sums leave too little time to run ahead.
         """
         found, most = 0.0, FILLED * self.cost(plan).seconds
         for number, (nest, own) in enumerate(zip(self.nests, plan.nests, strict=True)):
-            sums_rows = own.lanes and own.rows == 1 and nest.role(own.order[-1]) is Role.REDUCTION
-            if sums_rows and any(self._is_far(number, plan, read) for read in self._come[number]):
+            in_lanes = own.lanes and nest.role(own.order[-1]) is Role.REDUCTION
+            if in_lanes and any(self._is_far(number, plan, read) for read in self._come[number]):
                 found += self._followed(nest, own) if self.chained(nest, own) <= most else inf
         return found
 
