@@ -141,7 +141,7 @@ class Model(RowInstructions):
     def followed(self, plan: RowsPlan) -> float:
         """
         The memory instructions of loops that sum up rows of data from beyond L2: a prefetcher learns to follow each of them
-        by itself, on each page again. Infinity where chains of sums leave too little time to run ahead.
+        by itself, page by page. Infinity where chains of sums leave no time to run ahead.
         """
         found, most = 0.0, FILLED * self.cost(plan).seconds
         for number, (nest, own) in enumerate(zip(self.nests, plan.nests, strict=True)):

@@ -1,12 +1,13 @@
 """
 The GEMM ladder: one naive kernel, and on each rung a schedule that makes it faster.
 
-    python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,11_block_of_b]
+    python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,12_by_rules]
 
 Each rung is lowered, compiled, compared with NumPy and timed at every size. The table says how many
-GFLOP/s it reaches, which part that is of the multiply-adds the machine can do at most (`stepwell probe`,
-which runs first where it has not yet), how many multiply-add instructions its innermost loop has, and the
-largest difference from NumPy's result. The exit status is 1 when a result is wrong.
+GFLOP/s it reaches, which part that is of the multiply-adds that the machine does at that time, how many
+multiply-add instructions its innermost loop has, and the largest difference from NumPy's result. The exit
+status is 1 when a result is wrong. The last rung is what rules make for this machine (`stepwell probe`, which
+runs first where it has not yet).
 """
 
 # ruff: noqa: E402
@@ -22,16 +23,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-# One thread for NumPy's BLAS, which reads this when it is loaded.
+# One thread for NumPy's BLAS, and the kernels that it chooses for this machine: it reads these when it is loaded.
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+for _variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+    os.environ.pop(_variable, None)
 
 import numpy as np
 import stepwell as sw
+from stepwell.dialects.schedule.script_text import script_text
 from stepwell.errors import StepwellError
+from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
+from stepwell.runtime.probe_jobs import fma_job
 from stepwell.runtime.roofline import check_picture, new_figure, save_figure
 from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
+from stepwell.tuning.rules import schedule_kernels
 
 FOLDER = Path(__file__).resolve().parent
 SIZES = (64, 128, 256, 384, 512, 768, 1024)
@@ -40,17 +47,21 @@ FILE_SIZES = ("192", "256", "320")
 NUMPY = "numpy"
 NEAREST = "11_block_of_b"
 """The rung that leaves A where it is and has a tile of its own."""
+RULES = "12_by_rules"
+"""The rung that has no file: rules write its script, for the sizes and the machine."""
+ROUNDS = 1_000_000
+"""of multiply-adds in a call: milliseconds"""
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A script. `name` is that of its file, without the ending."""
+    """A script. `name` is that of its file, without the ending; rules write the script of the one without a file."""
 
-    path: Path
+    name: str
 
     @property
-    def name(self) -> str:
-        return self.path.stem
+    def path(self) -> Path | None:
+        return None if self.name == RULES else FOLDER / f"{self.name}.mlir"
 
     @property
     def sequence(self) -> str:
@@ -59,13 +70,15 @@ class Rung:
 
     @property
     def threads(self) -> int:
-        """As many as there are cores where the script has a parallel loop."""
-        return sw.Target.host().cores if "schedule.parallel" in self.path.read_text() else 1
+        """As many as there are cores where the script has a parallel loop; rules' parallel loops run on one, too."""
+        is_parallel = self.path and "schedule.parallel" in self.path.read_text()
+        return sw.Target.host().cores if is_parallel else 1
 
 
 def rungs() -> list[Rung]:
     """All rungs, the classic sequence first."""
-    return [Rung(path) for path in sorted(FOLDER.glob("*.mlir")) if path.name != "gemm.mlir"]
+    files = [path.stem for path in FOLDER.glob("*.mlir") if path.name != "gemm.mlir"]
+    return [Rung(name) for name in sorted([*files, RULES])]
 
 
 @dataclass(frozen=True)
@@ -131,6 +144,7 @@ def kernel(m: int, n: int, k: int) -> str:
 
 def script(rung: Rung, tile: Tile) -> str:
     """The text of a rung's script for a tile."""
+    assert rung.path is not None
     text = rung.path.read_text()
     factors, near = {16: tile.lanes}, tile.near
     if rung.name == NEAREST:
@@ -146,7 +160,14 @@ def script(rung: Rung, tile: Tile) -> str:
 
 def scheduled(rung: Rung, m: int, n: int, k: int, tile: Tile = FILE_TILE) -> sw.Schedule:
     """The kernel of these sizes after the rung's steps. Raises StepwellError when one is refused."""
-    return sw.Schedule(kernel(m, n, k), script=script(rung, tile)).run()
+    text = kernel(m, n, k)
+    steps = script(rung, tile) if rung.path else script_by_rules(text)
+    return sw.Schedule(text, script=steps).run()
+
+
+def script_by_rules(kernel: str) -> str:
+    """The text of the script that rules write for a kernel on this machine."""
+    return script_text(schedule_kernels(parse_text(kernel), sw.Target.host()))
 
 
 _LABEL = re.compile(r"^([\w.$]+):")
@@ -194,6 +215,8 @@ class Result:
     size: int
     gflops: float
     difference: float
+    peak: float
+    """GFLOP/s of independent multiply-adds on one core at that time"""
     threads: int = 1
     fmas: int = 0
     """multiply-add instructions in the innermost loop"""
@@ -211,7 +234,12 @@ def largest_difference(executable: Executable, arrays: list[np.ndarray]) -> floa
 
 
 def gflops(call: Callable[[], object], size: int, seconds: float) -> float:
-    """Of the best call among at least three, for at least so long."""
+    """Of a product."""
+    return best_rate(call, 2 * size**3, seconds)
+
+
+def best_rate(call: Callable[[], object], flops: float, seconds: float) -> float:
+    """GFLOP/s of the best call among at least three, for at least so long."""
     call()
     best, calls, end = float("inf"), 0, perf_counter() + seconds
     while calls < 3 or perf_counter() < end:
@@ -219,36 +247,45 @@ def gflops(call: Callable[[], object], size: int, seconds: float) -> float:
         call()
         best = min(best, perf_counter() - start)
         calls += 1
-    return 2 * size**3 / best / 1e9
+    return flops / best / 1e9
+
+
+def peak(seconds: float) -> float:
+    """GFLOP/s of independent multiply-adds on one core, now: clocks differ from hour to hour."""
+    target = sw.Target.host()
+    job = fma_job(target, "f32", target.vector_bits)
+    arrays = job.arguments()
+    return best_rate(lambda: job.kernel(ROUNDS, *arrays), ROUNDS * job.work(arrays), seconds)
 
 
 def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
     """Every rung at one size, and NumPy."""
     arrays = inputs(size, size, size)
-    tile = Tile.of(sw.Target.host())
+    tile, most = Tile.of(sw.Target.host()), peak(seconds)
     for rung in chosen:
         executable = scheduled(rung, size, size, size, tile).compile(threads=rung.threads)
         difference = largest_difference(executable, arrays)
         a, b, c = (np.array(array) for array in arrays)
         rate = gflops(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
         fmas = fused_multiply_adds(executable.assembly())
-        yield Result(rung.name, rung.sequence, size, rate, difference, rung.threads, fmas)
+        most = max(most, peak(seconds / 10))
+        yield Result(rung.name, rung.sequence, size, rate, difference, most, rung.threads, fmas)
     a, b, c = arrays
-    yield Result(NUMPY, "", size, gflops(lambda: np.add(c, a @ b, out=c), size, seconds), 0.0)
+    rate = gflops(lambda: np.add(c, a @ b, out=c), size, seconds)
+    yield Result(NUMPY, "", size, rate, 0.0, most)
 
 
-def measured_host() -> sw.Target:
-    """This machine with what it was measured to do, now if it was not before."""
+def measure_host() -> None:
+    """Measure what this machine can do, if it was not before: rules go by it."""
     if not sw.Target.host().is_measured:
         from stepwell.runtime.probe import probe_and_store
 
         print("measuring the machine, as `stepwell probe` does")
         probe_and_store()
-    return sw.Target.host()
 
 
-def show(result: Result, target: sw.Target, width: int) -> None:
-    share = result.gflops * 1e9 / target.peak("f32", result.threads)
+def show(result: Result, width: int) -> None:
+    share = result.gflops / result.peak / result.threads
     note = "" if result.is_right else "  wrong"
     note += f"  {result.threads} threads" if result.threads > 1 else ""
     print(
@@ -258,9 +295,10 @@ def show(result: Result, target: sw.Target, width: int) -> None:
     )
 
 
-def draw(results: list[Result], target: sw.Target, path: Path) -> None:
+def draw(results: list[Result], path: Path) -> None:
     """GFLOP/s over sizes, a panel for each sequence, with NumPy and the peak in both."""
     sequences = list(dict.fromkeys(r.sequence for r in results if r.sequence))
+    most = max(r.peak for r in results)
     figure, panels = new_figure(len(sequences))
     for axes, sequence in zip(panels, sequences, strict=True):
         mine = [r for r in results if r.sequence == sequence]
@@ -270,7 +308,7 @@ def draw(results: list[Result], target: sw.Target, path: Path) -> None:
             shade = {"color": "black", "linestyle": ":"} if name == NUMPY else _shade(number, names)
             axes.plot(*zip(*line, strict=True), marker="o", markersize=3, label=name, **shade)
         for threads in sorted({r.threads for r in mine}):
-            height = target.peak("f32", threads) / 1e9
+            height = threads * most
             label = f"FMA peak, {threads} core{'s' * (threads > 1)}"
             axes.axhline(height, color="#888888", linewidth=0.8, linestyle="--")
             axes.annotate(
@@ -332,7 +370,7 @@ def run(args: list[str] | None = None) -> int:
     picture = Path(arguments.output) if arguments.output else None
     if picture:
         check_picture(picture)
-    target = measured_host()
+    measure_host()
     width = max(len(rung.name) for rung in chosen)
     print(
         f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'FMAs':>4}  {'difference':>10}"
@@ -340,10 +378,10 @@ def run(args: list[str] | None = None) -> int:
     results: list[Result] = []
     for size in sizes:
         for result in climb(chosen, size, arguments.seconds):
-            show(result, target, width)
+            show(result, width)
             results.append(result)
     if picture:
-        draw(results, target, picture)
+        draw(results, picture)
         print(f"drawn in {picture}")
     return int(not all(result.is_right for result in results))
 
