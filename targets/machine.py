@@ -29,7 +29,7 @@ def system_text() -> str:
     siblings = [_text(_siblings(cpu)) for cpu in cpus]
     files = (folder / name for folder in _cache_folders(cpus[0]) for name in _CACHE_FILES)
     caches = [_text(file) for file in files]
-    return repr((cpus, siblings, caches, page_bytes(), detect_huge_pages()))
+    return repr((os.cpu_count(), cpus, siblings, caches, page_bytes(), detect_huge_pages()))
 
 
 def core_cpus() -> list[int]:
@@ -42,6 +42,15 @@ def core_cpus() -> list[int]:
         siblings = _text(_siblings(cpu))
         by_core.setdefault(siblings or str(cpu), cpu)
     return list(by_core.values())
+
+
+def all_cores() -> int:
+    """
+    How many cores the machine has, those included that this process may not run on; as many hardware threads
+    are taken for a core as of those that it may.
+    """
+    allowed = len(_allowed_cpus())
+    return max(os.cpu_count() or 1, allowed) * len(core_cpus()) // allowed
 
 
 def detect_cpuid() -> Cpuid | None:

@@ -18,7 +18,7 @@ from .estimates import complete, in_proportion, with_loads_begun
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
 from .llvm_host import llvm_host
-from .machine import core_cpus, detect_caches, detect_cpuid, detect_huge_pages, page_bytes
+from .machine import all_cores, core_cpus, detect_caches, detect_cpuid, detect_huge_pages, page_bytes
 from .measurements import load
 from .overrides import Overrides, parse_overrides
 from .rates import Kind, Rate, Rates
@@ -298,7 +298,7 @@ def _host() -> Target:
     core, known = _host_core()
     target = Target("host", *llvm_host(), core, cores)
     facts = {} if known is None else known.facts(cores)
-    found = _with_measured(facts, load(target.measured_file))
+    found = _with_measured(facts, _measured(target))
     return replace(target, core=with_loads_begun(core, found), found=tuple(found.items()))
 
 
@@ -321,6 +321,21 @@ def _host_core() -> tuple[Core, KnownCore | None]:
         vnni=any(map(host.has, ("avx512vnni", "avxvnni", "dotprod"))),
     )
     return core, known
+
+
+def _measured(target: Target) -> Mapping[str, Rate]:
+    """
+    What was measured on the cores that this process may run on; else on all of the machine, of which these have the rates
+    of single ones.
+    """
+    measured = load(target.measured_file)
+    if measured:
+        return measured
+    whole = load(replace(target, cores=all_cores()).measured_file)
+    return {
+        name: replace(rate, machine=min(rate.machine, target.cores * rate.core))
+        for name, rate in whole.items()
+    }
 
 
 def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:

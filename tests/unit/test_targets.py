@@ -302,6 +302,32 @@ def test_target_has_what_was_stored(empty_cache: Path):
     assert not Target.parse("x86-64-v3").is_measured
 
 
+def test_fewer_cores_have_what_was_measured_of_each(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A process that may run on two of four cores; what was measured on two alone counts more."""
+    monkeypatch.setattr(target_module, "core_cpus", lambda: [0, 1])
+    monkeypatch.setattr(target_module, "all_cores", lambda: 4)
+    rates = {"fma_f32": Rate(100e9, 380e9), "read_memory": Rate(20e9, 30e9)}
+    Target.forget_host()
+    whole = dataclasses.replace(Target.host(), cores=4).measured_file
+    measurements.store(whole, rates)
+    Target.forget_host()
+    found = Target.host().rates
+    assert (found.fma_f32, found.read_memory) == (Rate(100e9, 200e9), Rate(20e9, 30e9))
+    measurements.store(Target.host().measured_file, MEASURED)
+    Target.forget_host()
+    assert Target.host().rates.fma_f32 == MEASURED["fma_f32"]
+
+
+def test_cores_that_a_process_may_not_use_are_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [0, 1, 8, 9])
+    for cores, expected in (([0, 1], 8), ([0, 1, 8, 9], 16)):
+        monkeypatch.setattr(machine, "core_cpus", lambda cores=cores: cores)
+        assert machine.all_cores() == expected
+
+
 def test_files_differ_by_machine(monkeypatch: pytest.MonkeyPatch):
     host = Target.host()
     small = dataclasses.replace(host.core, caches=(Cache(1, 8 << 10),))
