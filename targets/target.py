@@ -18,7 +18,14 @@ from .estimates import complete, in_proportion, with_loads_begun
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
 from .llvm_host import llvm_host
-from .machine import all_cores, core_cpus, detect_caches, detect_cpuid, detect_huge_pages, page_bytes
+from .machine import (
+    all_cores,
+    core_cpus,
+    detect_caches,
+    detect_cpuid,
+    detect_huge_pages,
+    page_bytes,
+)
 from .measurements import load
 from .overrides import Overrides, parse_overrides
 from .rates import Kind, Rate, Rates
