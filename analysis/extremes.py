@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
 from ..dialects.affine_bounds import Range, linear_form
 from ..dialects.affine_substitution import difference, product, value_at
 from .affine_isl import value_range
-from .counters import Linear, counters, extent, linear, minus, range_of
+from .counters import Linear, combined, counters, extent, linear, minus, range_of
 from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count, quotient
 
 Point = tuple[int, ...]
@@ -80,15 +80,23 @@ def is_met(constraint: AffineConstraintExpr, point: Point) -> bool:
 
 
 def corners(around: Around, forms: Sequence[Linear | None] = ()) -> Iterator[Point]:
-    """The first and the last iteration, and those in which functions are likely to be least and greatest."""
+    """
+    The first and the last iteration, and those in which functions are likely to be least and greatest: of loops that a function
+    does not depend on it is the first iteration, or the last one where others do not run in the first.
+    """
     depth = around.depth
-    chosen = {(False,) * depth: None, (True,) * depth: None}
+    first, last = (False,) * depth, (True,) * depth
+    chosen = {first: None, last: None}
     for form in forms:
         if form is not None:
-            grows = tuple(factor > 0 for factor in form[0][around.parameters :])
-            chosen[grows] = chosen[tuple(not up for up in grows)] = None
-    for last in chosen:
-        point = corner(around, last)
+            factors = form[0][around.parameters :]
+            for sign in (1, -1):
+                up = tuple([sign * factor > 0 for factor in factors])
+                if corner(around, up) is None:
+                    up = tuple([sign * factor >= 0 for factor in factors])
+                chosen[up] = None
+    for up in chosen:
+        point = corner(around, up)
         if point is not None:
             yield point
 
@@ -180,7 +188,7 @@ def _count_within(around: Around, lower: Exprs, upper: Exprs, step: int) -> Rang
 def is_never_negative(around: Around, expr: AffineExpr) -> bool:
     """Whether an expression is at least zero in all iterations."""
     low = range_of(expr, around)[0]
-    if (low is not None and low >= 0) or _is_kept_up_by_a_bound(around, expr):
+    if (low is not None and low >= 0) or is_kept_up_by_a_bound(around, expr):
         return True
     form = linear(expr, around)
     if any(value_at(expr, point) < 0 for point in corners(around, [form])):
@@ -188,28 +196,38 @@ def is_never_negative(around: Around, expr: AffineExpr) -> bool:
     return around.domain.is_subset(around.values([expr])[0].nonneg_set())
 
 
-def _is_kept_up_by_a_bound(around: Around, expr: AffineExpr) -> bool:
-    """Whether a linear expression is at least zero because a bound of a loop around says so: `100 - 6 i` is where `i` ends before."""
+def is_kept_up_by_a_bound(around: Around, expr: AffineExpr) -> bool:
+    """
+    Whether a linear expression is at least zero because a bound of a loop around says so, and the ranges of the others:
+    `107 - 6 i - v` is where `6 i` ends before 100 and `v` before 8.
+    """
     form = linear_form(expr, around.parameters + around.depth)
     if form is None or not any(form[0]):
         return False
-    factor = gcd(*form[0])
-    least = _kept_up(around).get(tuple(c // factor for c in form[0]))
-    return least is not None and factor * least + form[1] >= 0
+    known = counters(around)
+    for (coefficients, innermost), least in _kept_up(around).items():
+        times, rest = divmod(form[0][innermost], coefficients[innermost])
+        if times > 0 and not rest:
+            others = [c - times * k for c, k in zip(form[0], coefficients, strict=True)]
+            number = form[1] + times * least
+            low = extent(combined((others, number), known.variables), known.ranges)[0]
+            if low is not None and low >= 0:
+                return True
+    return False
 
 
 @lru_cache(REMEMBERED)
-def _kept_up(around: Around) -> Mapping[tuple[int, ...], int]:
+def _kept_up(around: Around) -> Mapping[tuple[tuple[int, ...], int], int]:
     """
     What functions of the parameters and the loops' variables are at least, as single bounds say: by their coefficients, which have
-    no common factor.
+    no common factor, and the position of the last one that is not 0.
     """
     if around.outer is None:
         return {}
     part, outer = around.part, _kept_up(around.outer)
     if not isinstance(part, LoopPart):
         return outer
-    found: dict[tuple[int, ...], int] = {(*c, 0): least for c, least in outer.items()}
+    found = {((*c, 0), innermost): least for (c, innermost), least in outer.items()}
     count = around.parameters + around.depth
     here = AffineExpr.dimension(count - 1)
     ends = [
@@ -223,9 +241,9 @@ def _kept_up(around: Around) -> Mapping[tuple[int, ...], int]:
         form = linear_form(rest, count)
         if form is not None and any(form[0]):
             factor = gcd(*form[0])
-            coefficients = tuple(c // factor for c in form[0])
+            key = tuple(c // factor for c in form[0]), count - 1
             least = -(form[1] // factor)
-            found[coefficients] = max(least, found.get(coefficients, least))
+            found[key] = max(least, found.get(key, least))
     return found
 
 

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.affine_isl import constraint_set
 from ...analysis.counters import counters, extent, linear
 from ...analysis.domains import REMEMBERED, Around
-from ...analysis.extremes import corners, is_met
+from ...analysis.extremes import corners, is_kept_up_by_a_bound, is_met
 from ...analysis.frames import Frame
 from ...dialects import loop
 from .nest import Nest
@@ -69,7 +69,10 @@ def _follows(
     around: Around, given: Sequence[AffineConstraintExpr], constraint: AffineConstraintExpr
 ) -> bool:
     """Whether a constraint holds in all iterations in which others do: mostly their corners say so in plain numbers."""
-    if _extent(around, constraint)[0]:
+    is_lower = constraint.kind is AffineConstraintKind.ge
+    if _extent(around, constraint)[0] or (
+        is_lower and is_kept_up_by_a_bound(around, constraint.lhs)
+    ):
         return True
     forms = [linear(each.lhs, around) for each in (constraint, *given)]
     for point in corners(around, forms):
