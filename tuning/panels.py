@@ -68,7 +68,9 @@ class Panels:
 
 def vectorize_packing(s: Session, packing: Packing, width: int) -> None:
     """Run a copy in vectors of up to `width` lanes. Its loops are as `stage` has made them."""
-    vectorize_panels(s, [cut_into_panels(s, packing)], width)
+    cut = cut_into_panels(s, packing)
+    s.tidy()
+    vectorize_panels(s, [cut], width)
 
 
 def cut_into_panels(s: Session, packing: Packing) -> Panels:
@@ -85,13 +87,13 @@ def cut_into_panels(s: Session, packing: Packing) -> Panels:
 
 def vectorize_panels(s: Session, cut: Iterable[Panels], width: int) -> None:
     """Run copies in vectors of up to `width` lanes: what steps leave in all of them is cleaned up at once."""
-    s.tidy()
     arranged = [
         (panels, stored, *_arrange(s, panels, stored, width))
         for panels in cut
         if (stored := panels.element) is not None and not stored.is_gone
     ]
-    s.tidy()
+    if arranged:
+        s.tidy()
     for panels, stored, lane, whole in arranged:
         if lane is not None or panels.packing.reads_last:
             _in_lanes(s, panels.packing, stored, lane, whole)
