@@ -188,11 +188,12 @@ def _count_within(around: Around, lower: Exprs, upper: Exprs, step: int) -> Rang
 def is_never_negative(around: Around, expr: AffineExpr) -> bool:
     """Whether an expression is at least zero in all iterations."""
     low = range_of(expr, around)[0]
-    if (low is not None and low >= 0) or is_kept_up_by_a_bound(around, expr):
+    if low is not None and low >= 0:
         return True
-    form = linear(expr, around)
-    if any(value_at(expr, point) < 0 for point in corners(around, [form])):
+    if any(value_at(expr, point) < 0 for point in corners(around, [linear(expr, around)])):
         return False
+    if is_kept_up_by_a_bound(around, expr):
+        return True
     return around.domain.is_subset(around.values([expr])[0].nonneg_set())
 
 
@@ -227,7 +228,9 @@ def _kept_up(around: Around) -> Mapping[tuple[tuple[int, ...], int], int]:
     part, outer = around.part, _kept_up(around.outer)
     if not isinstance(part, LoopPart):
         return outer
-    found = {((*c, 0), innermost): least for (c, innermost), least in outer.items()}
+    found: dict[tuple[tuple[int, ...], int], int] = {
+        ((*c, 0), innermost): least for (c, innermost), least in outer.items()
+    }
     count = around.parameters + around.depth
     here = AffineExpr.dimension(count - 1)
     ends = [

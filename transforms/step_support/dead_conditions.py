@@ -69,15 +69,15 @@ def _follows(
     around: Around, given: Sequence[AffineConstraintExpr], constraint: AffineConstraintExpr
 ) -> bool:
     """Whether a constraint holds in all iterations in which others do: mostly their corners say so in plain numbers."""
-    is_lower = constraint.kind is AffineConstraintKind.ge
-    if _extent(around, constraint)[0] or (
-        is_lower and is_kept_up_by_a_bound(around, constraint.lhs)
-    ):
+    if _extent(around, constraint)[0]:
         return True
     forms = [linear(each.lhs, around) for each in (constraint, *given)]
     for point in corners(around, forms):
         if not is_met(constraint, point) and all(is_met(each, point) for each in given):
             return False
+    is_lower = constraint.kind is AffineConstraintKind.ge
+    if is_lower and is_kept_up_by_a_bound(around, constraint.lhs):
+        return True
     return _holding(around, given).is_subset(_holding(around, [constraint]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain, combinations
 
 import islpy as isl
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
@@ -65,9 +66,17 @@ def _needed_bounds(
     loop_, outside = inside.part, inside.outer
     assert isinstance(loop_, LoopPart) and outside is not None
     lows, highs = loop_.lower, loop_.upper
-    kept_lows = _needed(lower, lambda some: _is_same(inside, (_at(lows, some), highs)))
+    pairs = (*combinations(lows, 2), *combinations(highs, 2))
+    found = corners(outside, [linear(difference(a, b), outside) for a, b in pairs])
+    runs = [(at, iterations(lows, highs, loop_.step, at)) for at in found]
+
+    def is_enough(lower: Exprs, upper: Exprs) -> bool:
+        is_seen_not = any(iterations(lower, upper, loop_.step, at) != run for at, run in runs)
+        return not is_seen_not and _is_same(inside, lower, upper)
+
+    kept_lows = _needed(lower, lambda some: is_enough(_at(lows, some), highs))
     lows = _at(lows, kept_lows)
-    kept_highs = _needed(upper, lambda some: _is_same(inside, (lows, _at(highs, some))))
+    kept_highs = _needed(upper, lambda some: is_enough(lows, _at(highs, some)))
     return kept_lows, kept_highs
 
 
@@ -75,25 +84,20 @@ def _at(exprs: Exprs, numbers: Sequence[int]) -> Exprs:
     return tuple(exprs[n] for n in numbers)
 
 
-def _is_same(inside: Around, fewer: tuple[Exprs, Exprs]) -> bool:
+def _is_same(inside: Around, lows: Exprs, highs: Exprs) -> bool:
     """Whether the innermost loop runs through the same with fewer lower and upper bounds."""
     loop_, outside = inside.part, inside.outer
     assert isinstance(loop_, LoopPart) and outside is not None
-    lows, highs = fewer
-    beaten = [
-        [difference(expr, low) for expr in lows] for low in loop_.lower if low not in lows
-    ] + [
-        [difference(high, plus(_last(inside, lows, expr), 1)) for expr in highs]
-        for high in loop_.upper
-        if high not in highs
-    ]
-    if all(any(is_never_negative(outside, by) for by in others) for others in beaten):
+    beaten = (
+        ([difference(expr, low) for expr in lows] for low in loop_.lower if low not in lows),
+        (
+            [difference(high, plus(_last(inside, lows, expr), 1)) for expr in highs]
+            for high in loop_.upper
+            if high not in highs
+        ),
+    )
+    if all(any(is_never_negative(outside, by) for by in others) for others in chain(*beaten)):
         return True
-    forms = [linear(by, outside) for others in beaten for by in others]
-    for point in corners(outside, forms):
-        whole = iterations(loop_.lower, loop_.upper, loop_.step, point)
-        if whole != iterations(lows, highs, loop_.step, point):
-            return False
     around = outside.domain.add_dims(isl.dim_type.set, 1)
     here = variable(inside.space, inside.depth - 1)
 
