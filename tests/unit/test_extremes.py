@@ -103,6 +103,9 @@ def test_what_bounds_of_loops_say_takes_no_exact_sets(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Around, "domain", property(fail))
     assert extremes.is_never_negative(tiles, rest - t * 6 - 1)
     assert not extremes.is_never_negative(tiles, rest - t * 6 - 6)
+    v, lanes = AffineExpr.dimension(2), tiles.within(LoopPart((zero,), (six,), 1))
+    assert extremes.is_never_negative(lanes, rest - t * 6 - v + 4)
+    assert not extremes.is_never_negative(lanes, rest - t * 6 - v)
     assert extremes.only_value(blocks, (b * -6 + b * 6 + 12).ceil_div(5)) == 3
     assert extremes.only_value(blocks, rest.ceil_div(6)) is None
     assert extremes.counts_at_corners(blocks, (zero,), (three, rest.ceil_div(6)), 1) == {2, 3}
