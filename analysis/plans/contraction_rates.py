@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem
@@ -93,10 +94,21 @@ class ContractionRates:
 
         Hardware prefetchers stop at the end of a page, as they do not know where the next one is, and begin again
         after the second miss. (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching".)
-        The lines of a shorter piece are asked for at once.
+        The lines of a shorter piece are asked for at once, and no piece waits for another: a core asks for those of later
+        terms while it waits, as far as the instructions that it has under way reach.
         """
         restart = restart_seconds(self.core.page_bytes, run)
+        if run < self.core.page_bytes:
+            ahead = self._under_way(uses, run / bytes_) * max(
+                run / rate, self.computing(uses) * run / bytes_
+            )
+            restart *= max(0.0, 1 - ahead / L3_SECONDS)
         return self.stall(elements, bytes_, rate, uses) + elements * bytes_ * restart
+
+    def _under_way(self, rows: int, columns: float) -> float:
+        """The terms of a tile of so many rows and columns whose instructions a core has under way at once."""
+        vectors = max(columns / self.lanes, 1)
+        return self.core.window / (rows * vectors + rows + vectors)
 
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""

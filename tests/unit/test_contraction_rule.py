@@ -36,8 +36,8 @@ def test_a_sum_in_one_go_stays_in_registers():
 
 
 def test_a_long_sum_goes_by_blocks():
-    text = loops(64, 64, 5000)
-    assert order(text, "i.init", "k.block", "j.tile", "tile.in0", "k.step", "tile.out0")
+    text = loops(200, 200, 5000)
+    assert order(text, "j.block", "k.block", "i.block", "j.tile", "tile.in0", "k.step", "tile.out0")
 
 
 def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
@@ -50,7 +50,12 @@ def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
 
 def test_b_is_read_as_it_is_where_its_rows_stream():
     assert "arena" not in loops(96, 96, 400)
-    assert "%right" in loops(96, 1024, 400)  # rows a page apart
+    assert "%right" not in loops(
+        96, 1024, 400
+    )  # rows of B are asked for while others are waited for
+    assert "%right" in loops(
+        200, 4096, 600
+    )  # rows of B a page or more apart, which do not stay in L2
     assert "%right" not in loops(96, 100, 400)  # the last columns have a tile of their own
 
 

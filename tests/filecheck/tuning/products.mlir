@@ -46,7 +46,7 @@
 // SPR-NEXT: chosen contraction: tile 9x24, MC 9, NC 168, KC 1000, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 256, KC 256, M tiles innermost, packs nothing, peels N, prefetches C;
 // ZEN3: p512.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 96, KC 512, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p1024.
@@ -89,7 +89,7 @@
 // ZEN5: wide.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 192, KC 768, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: deep.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 192, KC 768, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 8x48, MC 128, NC 768, KC 1024, M tiles innermost, packs nothing;
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // ZEN5: tall.
@@ -97,10 +97,10 @@
 // ZEN5: ragged.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs B, peels M and N, prefetches C;
 // ZEN5: gram.
-// ZEN5-NEXT: chosen contraction: tile 12x16, MC 12, NC 300, KC 250, N tiles innermost, packs A and B, K blocks outside of M, prefetches C, mirrors C;
+// ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M, prefetches C;
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 4x24, MC 48, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
 // V3: p2048.
