@@ -208,7 +208,8 @@ class Model(ContractionRates):
             fetched *= computed_part(plan, problem.n)
         if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
             return share * self.stall(elements * fetched, bytes_, rate, min(plan.mc, problem.m))
-        return share * self.streamed(elements * fetched, bytes_, uses, run, rate)
+        apart = run if is_dense else (problem.right.summed or 0) * bytes_
+        return share * self.streamed(elements * fetched, bytes_, uses, run, apart, rate)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:
         """Whether panels of B leave L2 after they are packed and before they are used."""

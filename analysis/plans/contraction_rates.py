@@ -88,17 +88,20 @@ class ContractionRates:
         fetching = bytes_ / rate
         return elements * (max(0.0, fetching - self.computing(uses)) + self.unhidden * fetching)
 
-    def streamed(self, elements: float, bytes_: float, uses: int, run: float, rate: float) -> float:
+    def streamed(
+        self, elements: float, bytes_: float, uses: int, run: float, apart: float, rate: float
+    ) -> float:
         """
-        The same for a stream from beyond L2 of pieces of `run` bytes, with what it takes to begin each.
+        The same for a stream from beyond L2 of pieces of `run` bytes that begin so many bytes `apart`, with what it takes to
+        begin each.
 
         Hardware prefetchers stop at the end of a page, as they do not know where the next one is, and begin again
         after the second miss. (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching".)
-        The lines of a shorter piece are asked for at once, and no piece waits for another: a core asks for those of later
-        terms while it waits, as far as the instructions that it has under way reach.
+        The lines of a shorter piece are asked for at once, and those of later terms while it waits, as far as the instructions
+        that it has under way reach. Where each piece is on a page of its own, an address has to be translated for it as well.
         """
         restart = restart_seconds(self.core.page_bytes, run)
-        if run < self.core.page_bytes:
+        if run < self.core.page_bytes and apart < self.core.page_bytes:
             ahead = self._under_way(uses, run / bytes_) * max(
                 run / rate, self.computing(uses) * run / bytes_
             )
