@@ -114,6 +114,7 @@ def _complete(cls: type) -> None:
 
 
 def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
+    _require_defaults_last(cls, every)
     compared = [f.name for f in every if f.compare]
     hashed = [f.name for f in every if (f.compare if f.hash is None else f.hash)]
     return {
@@ -121,6 +122,21 @@ def _methods(cls: type, every: Sequence[Field[Any]]) -> dict[str, Any]:
         "__eq__": _eq(_values_of(compared)),
         "__hash__": _hash(_values_of(hashed)),
     }
+
+
+def _require_defaults_last(cls: type, every: Sequence[Field[Any]]) -> None:
+    """Raises TypeError for a field without a default behind one that has it, to which a constructor would give the default."""
+    optional: str | None = None
+    for f in every:
+        if not f.init or f.kw_only:
+            continue
+        if f.default is not MISSING or f.default_factory is not MISSING:
+            optional = f.name
+        elif optional is not None:
+            raise TypeError(
+                f"{cls.__qualname__}: found field {f.name!r} without a default behind {optional!r}, which has one; "
+                "give it a default, or have it first"
+            )
 
 
 def _plain_init(cls: type, every: Sequence[Field[Any]]) -> Callable[..., None] | None:

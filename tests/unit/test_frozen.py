@@ -132,3 +132,25 @@ def test_replaced() -> None:
         replaced(Named(1), name="")
     with pytest.raises(TypeError, match="depth"):
         replaced(area, depth=1)
+
+
+def test_a_field_without_a_default_behind_one_that_has_it() -> None:
+    """The constructor would give the default to the other one."""
+
+    @frozen
+    class Last(Point):
+        depth: int  # pyright: ignore[reportGeneralTypeIssues]
+
+    message = (
+        "found field 'depth' without a default behind 'names', which has one; give it a default"
+    )
+    with pytest.raises(TypeError, match=message):
+        Last(1, 2)
+
+    @frozen
+    class Plain:
+        first: int = 1
+        second: int  # pyright: ignore[reportGeneralTypeIssues]
+
+    with pytest.raises(TypeError, match="found field 'second' without a default behind 'first'"):
+        Plain(5)
