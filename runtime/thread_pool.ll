@@ -12,6 +12,7 @@
 @alarm = internal global [64 x i8] zeroinitializer, align 128
 @$workers = global i32 0, align 128  ; threads of the pool
 @refused = internal global i32 0      ; whether the system has refused one more
+@masked = internal constant [16 x i64] [i64 $masked, $more_masked]  ; signals that threads of the pool leave to others
 @key = internal global $key_type 0          ; of a thread's number in a region, more by one than what it says it is
 
 declare i32 @llvm.umin.i32(i32, i32)
@@ -24,6 +25,7 @@ declare i32 @pthread_detach(ptr)
 declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific($key_type)
 declare i32 @pthread_setspecific($key_type, ptr)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sched_yield()
 
 define i32 @$max_threads() {
@@ -147,6 +149,7 @@ none:
 define internal void @hire(i32 %wanted) {
 entry:
   %thread = alloca ptr
+  %own_mask = alloca [16 x i64], align 8
   br label %each
 each:
   %now = load atomic i32, ptr @$workers monotonic, align 4
@@ -164,7 +167,9 @@ start:
   %as_mark = add i32 %more, 1
   %wide = zext i32 %as_mark to i64
   %mark = inttoptr i64 %wide to ptr
+  call i32 @pthread_sigmask(i32 $set_mask, ptr @masked, ptr %own_mask)  ; a new thread has its creator's
   %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %mark)
+  call i32 @pthread_sigmask(i32 $set_mask, ptr %own_mask, ptr null)
   %is_failed = icmp ne i32 %failed, 0
   br i1 %is_failed, label %give_up, label %started
 started:

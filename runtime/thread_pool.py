@@ -20,6 +20,9 @@ reads what to run after it has taken a place, so one that comes late touches not
 Threads sleep on semaphores, which count: who wakes a sleeper takes it off their number first, and so calls the system
 neither for workers that look for work nor for those that have been woken but have no core yet.
 
+Signals that are sent to the process are not for workers, where they would end it though the program has blocked them to wait
+for them: workers block all but those of faults.
+
 Beside a program that keeps another processor busy, the system lets a caller and its worker share one. Who looks for work or
 waits there keeps the other from going on, and so each lets the other have the processor where that was on the same one. Now
 and then a worker goes to another processor by itself: the system leaves it where it is as long as it hardly runs.
@@ -28,6 +31,7 @@ and then a worker goes to another processor by itself: the system leaves it wher
 from __future__ import annotations
 
 import platform
+import signal
 import sys
 from pathlib import Path
 from string import Template
@@ -197,6 +201,7 @@ _COMMON_FUNCTIONS = (
     "pthread_getspecific",
     "pthread_key_create",
     "pthread_setspecific",
+    "pthread_sigmask",
     "sched_yield",
 )
 
@@ -225,6 +230,15 @@ _PLACES, _ALL_INSIDE = _INSIDE - 1, (1 << 30) - _INSIDE
 _ASLEEP, _TAKEN = 1 << 30, 1 << 31
 
 
+_FAULTS = ("SIGILL", "SIGTRAP", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS")
+"""Signals that a thread gets for what it does itself. Others go to a thread of the program, which may wait for them."""
+
+
+def _masked() -> int:
+    """The first 64 signals without faults, a bit for each, as a signed number."""
+    return -1 - sum(1 << (getattr(signal, name) - 1) for name in _FAULTS)
+
+
 def pool(of: System, default_threads: int) -> str:
     """The LLVM IR of a pool; code that asks for 0 threads has `default_threads`."""
     template = Template(Path(__file__).with_suffix(".ll").read_text())
@@ -242,6 +256,9 @@ def pool(of: System, default_threads: int) -> str:
         least_stay=LEAST_STAY_NANOSECONDS,
         most_stay=MOST_STAY_NANOSECONDS,
         wakes=WAKES,
+        set_mask=int(signal.SIG_SETMASK),
+        masked=_masked(),
+        more_masked=", ".join(["i64 -1"] * 15),
         relax=_RELAX.get(platform.machine().lower(), ""),
         taken=_TAKEN,
         asleep=_ASLEEP,

@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -267,6 +268,23 @@ time.sleep({pause})
 print("end")
 """
     assert run_python(code).stdout == "end\n"
+
+
+@needs_threads
+@pytest.mark.skipif(not hasattr(signal, "sigwait"), reason="needs signals of POSIX")
+def test_signals_are_left_to_the_program() -> None:
+    """One that the program has blocked, to wait for it, would end the process in a thread that has not."""
+    code = """
+import os, signal
+before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+check_sums(lowered(running_sums("1000")).compile(threads=4), numbers(1000))
+assert signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1}) == before
+for _ in range(20):
+    os.kill(os.getpid(), signal.SIGUSR1)
+    print(signal.sigwait({signal.SIGUSR1}).name)
+"""
+    alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # NumPy's threads block nothing
+    assert run_python(code, alone).stdout == "SIGUSR1\n" * 20
 
 
 # Ahead of time, and the command line.
