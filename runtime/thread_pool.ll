@@ -357,7 +357,7 @@ together:
   %before = load atomic i64, ptr @left monotonic, align 8
   %since = sub i64 %now, %before
   %stay = load atomic i64, ptr @stay monotonic, align 8
-  %is_long_ago = icmp ugt i64 %since, %stay
+  %is_long_ago = icmp sgt i64 %since, %stay  ; not where another thread has left after this one looked at the clock
   %leaves = and i1 %may_leave, %is_long_ago
   br i1 %leaves, label %leave, label %yield
 leave:

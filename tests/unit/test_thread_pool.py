@@ -202,6 +202,38 @@ print(len(allowed()))  # all threads may use the same processors afterwards
 
 
 @needs_threads
+def test_a_worker_that_looked_at_the_clock_before_another_one_left_stays() -> None:
+    code = """
+from dataclasses import replace
+from time import sleep
+from stepwell.runtime import threads
+from stepwell.runtime.engine import _thread_functions
+known, pool = threads.system(), threads.pool
+counted = '''
+@leavings = global i32 0
+define internal i32 @processor() {
+  ret i32 0
+}
+define internal void @leave(i32 %processor) {
+  atomicrmw add ptr @leavings, i32 1 monotonic
+  ret void
+}
+'''
+threads.system = lambda: replace(known, processor=counted)
+never, later = (f"@left = internal global i64 {time}," for time in (0, 1 << 62))
+assert never in pool(known, 1)
+threads.pool = lambda *of: pool(*of).replace(never, later)
+threads.EXPORTED = (*threads.EXPORTED, "leavings")
+executable, rows = lowered(running_sums("17")).compile(threads=3), numbers(17)
+for _ in range(20):
+    check_sums(executable, rows)
+    sleep(0.001)  # workers look for work all the time that they do so
+print(ctypes.c_int32.from_address(_thread_functions()["leavings"]).value)
+"""
+    assert run_python(code).stdout == "0\n"
+
+
+@needs_threads
 @needs_fork
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = """
