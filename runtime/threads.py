@@ -20,6 +20,9 @@ NUMBER_VARIABLE = "OMP_NUM_THREADS"
 LIMIT = 1024
 """Threads; what is asked for beyond it is a mistake."""
 
+MOST_DIGITS = 100
+"""Of a number in the environment. Python makes no number of thousands, and raises an error that names no variable."""
+
 
 @frozen
 class ThreadCode:
@@ -82,7 +85,8 @@ def default_threads() -> int:
     if chosen is None:
         return min(_processors(), LIMIT)
     first = chosen.partition(",")[0].strip()
-    if not first.isdecimal() or not 1 <= int(first) <= LIMIT:
+    is_short = len(first) <= MOST_DIGITS and first.isdecimal()
+    if not is_short or not 1 <= int(first) <= LIMIT:
         raise StepwellError(
             f"found {NUMBER_VARIABLE}={chosen!r}, expected a number from 1 to {LIMIT}; mend or unset it"
         )
