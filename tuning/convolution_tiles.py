@@ -87,9 +87,9 @@ class _Tiles:
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.prefetches: tuple[LoopHandle, ...] = ()
         self.written_out: list[LoopHandle] = []
+        """loops over an axis of the window of which each iteration has another tile"""
         self.beside: set[LoopHandle] = set()
         """innermost loops of terms whose copies stand one after the other where a loop over the window was written out"""
-        """loops over an axis of the window of which each iteration has another tile"""
 
     # The loops.
 
