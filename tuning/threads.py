@@ -31,13 +31,13 @@ def run_on_threads(
     if seconds is None:
         return
     serial = {copy.op for handle in without for copy in handle.copies}
-    tops = top_loops(s)
-    computed = sum(iterations(s, op) for op in tops if not _is_copy(op))
+    tops, work = top_loops(s), _Work(s)
+    computed = sum(work.of(op) for op in tops if not _is_copy(op))
     each = seconds / max(computed, 1)
     for op in _within_sums(tops):
-        own = iterations(s, op) * each * (COPYING if _is_copy(op) else 1)
+        own = work.of(op) * each * (COPYING if _is_copy(op) else 1)
         if pays(own):
-            parallel(s, target, op, own, serial)
+            _parallel(s, work, target, op, own, serial)
 
 
 def _is_copy(op: loop.ForOp) -> bool:
@@ -63,21 +63,37 @@ def top_loops(s: Session) -> list[loop.ForOp]:
     return loops_of(s.nest.function.body.block)
 
 
-def iterations(s: Session, for_op: loop.ForOp) -> int:
-    """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
-    count = _trips(s, for_op)[1] or 0
-    inner = loops_of(for_op.regions[0].block)
-    return count * (sum(iterations(s, op) for op in inner) if inner else 1)
+class _Work:
+    """How often loops run, which stay as they are while they are put on threads."""
+
+    def __init__(self, s: Session):
+        self._nest = s.nest
+        self._of: dict[loop.ForOp, int] = {}
+        self._trips: dict[loop.ForOp, tuple[int, int | None]] = {}
+
+    def of(self, for_op: loop.ForOp) -> int:
+        """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
+        found = self._of.get(for_op)
+        if found is None:
+            inner = loops_of(for_op.regions[0].block)
+            count = self.trips(for_op)[1] or 0
+            found = self._of[for_op] = count * (sum(map(self.of, inner)) if inner else 1)
+        return found
+
+    def trips(self, for_op: loop.ForOp) -> tuple[int, int | None]:
+        """The least and the greatest number of iterations."""
+        found = self._trips.get(for_op)
+        if found is None:
+            count = for_op.constant_trip_count()
+            is_number = count is not None
+            found = (count, count) if is_number else TripCount(self._nest, for_op).range()
+            self._trips[for_op] = found
+        return found
 
 
-def _trips(s: Session, for_op: loop.ForOp) -> tuple[int, int | None]:
-    """The least and the greatest number of iterations."""
-    count = for_op.constant_trip_count()
-    return (count, count) if count is not None else TripCount(s.nest, for_op).range()
-
-
-def parallel(
+def _parallel(
     s: Session,
+    work: _Work,
     target: Target,
     for_op: loop.ForOp,
     seconds: float,
@@ -87,24 +103,24 @@ def parallel(
     Run a nest that takes one core so many seconds on threads: that of its loops with which it takes least. Loops
     that are `serial` are left out.
     """
-    free = _free_loops(s, for_op)
-    least = [_trips(s, op)[0] for op in free]
-    work, around, shares = max(iterations(s, for_op), 1), 1, list[float]()
+    free = _free_loops(work, for_op)
+    least = [work.trips(op)[0] for op in free]
+    whole, around, shares = max(work.of(for_op), 1), 1, list[float]()
     for op, trips in zip(free, least, strict=True):
-        shares.append(0.0 if op in serial else min(around * iterations(s, op) / work, 1.0))
+        shares.append(0.0 if op in serial else min(around * work.of(op) / whole, 1.0))
         around *= trips
     chosen = chosen_for_threads(least, seconds, target, shares)
     if chosen is not None:
         s.parallel(s.handle(free[chosen]))
 
 
-def _free_loops(s: Session, for_op: loop.ForOp | None) -> list[loop.ForOp]:
+def _free_loops(work: _Work, for_op: loop.ForOp | None) -> list[loop.ForOp]:
     """The loops from this one inwards, where most of the work is, as long as they are parallel."""
     found: list[loop.ForOp] = []
     while for_op is not None and for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None:
         found.append(for_op)
         inner = loops_of(for_op.regions[0].block)
         if len(inner) > 1:
-            inner = [max(inner, key=lambda op: iterations(s, op))]
+            inner = [max(inner, key=work.of)]
         for_op = next(iter(inner), None)
     return found

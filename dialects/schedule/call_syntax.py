@@ -7,6 +7,7 @@ Names need no quotes there: `fuse_loops(f/i, j.outer)` means `fuse_loops("f/i", 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from typing import Any, get_type_hints
@@ -85,8 +86,22 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
     return step_class(**_checked(step_class, values))
 
 
+_TYPES: Mapping[str, Any] = {
+    "str": str,
+    "int": int,
+    "bool": bool,
+    "tuple[str, ...]": tuple[str, ...],
+    "tuple[int, ...]": tuple[int, ...],
+}
+"""What is meant by the annotations of parameters: Python takes a while to evaluate them for each class of steps."""
+
+
 @cache
-def _hints(step_class: type[Step]) -> dict[str, Any]:
+def _hints(step_class: type[Step]) -> Mapping[str, Any]:
+    """The types of the parameters."""
+    written = step_class.__annotations__
+    if all(text in _TYPES for text in written.values()):
+        return {name: _TYPES[text] for name, text in written.items()}
     return get_type_hints(step_class)
 
 

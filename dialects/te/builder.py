@@ -67,7 +67,9 @@ def the_element(
 
 def signless_tensor(type_: Tensor) -> Tensor:
     """The type as it is from te down."""
-    return TensorType(signless(type_.get_element_type()), type_.get_shape(), type_.encoding)
+    element = type_.get_element_type()
+    plain = signless(element)
+    return type_ if plain is element else TensorType(plain, type_.get_shape(), type_.encoding)
 
 
 def signless_number(value: Number) -> Number:
