@@ -36,7 +36,6 @@ via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are
 WAITING = "waiting for data"
 """The term of a cost that a plan has beside what its instructions take."""
 
-
 WAITING_PART = 0.45
 """
 The part of the instructions under way that may wait for operands, in a core's schedulers: 60 of 192 on Haswell, 97 of 224 on
