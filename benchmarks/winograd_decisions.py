@@ -79,6 +79,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
+    if args.images < 1:
+        parser.error(
+            f"found --images {args.images}, expected 1 or more: none would agree with anything"
+        )
+    for path in args.models:
+        if not path.is_file():
+            parser.error(f"found no file {path}, expected an ONNX model; make models exports some")
     try:
         agree = [compare(path, args.images, args.seed, args.threads) for path in args.models]
     except (StepwellError, OSError) as error:

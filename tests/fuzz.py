@@ -186,6 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--views", action="store_true", help="programs that mostly move elements")
     parser.add_argument("--quick", action="store_true", help="compile without schedules")
     args = parser.parse_args(arguments)
+    if args.programs < 1:
+        parser.error(
+            f"found --programs {args.programs}, expected 1 or more: none would find no mistake"
+        )
     levels = tuple(Level(name) for name in args.levels.split(","))
     setting = Setting(levels, args.views, args.quick)
     indices = range(args.start, args.start + args.programs)

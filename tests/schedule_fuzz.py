@@ -204,6 +204,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reasons", action="store_true", help="print why steps were refused")
     parser.add_argument("--only", type=int, metavar="INDEX", help="check one sequence and show it")
     args = parser.parse_args(arguments)
+    if args.sequences < 1:
+        parser.error(
+            f"found --sequences {args.sequences}, expected 1 or more: none would find no mistake"
+        )
     keywords = args.steps.split(",") if args.steps else implemented()
     indices = range(args.start, args.start + args.sequences)
     if args.only is not None:
