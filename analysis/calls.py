@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Block
 
-from .operations import operations_in
+from .operations import blocks_of, operations_in, operations_of
+
+BETWEEN_KERNELS = scf.ForOp | scf.WhileOp | scf.IfOp
+"""Control flow of programs between calls of kernels, whose iterations run one after another."""
 
 
 def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
@@ -17,6 +21,16 @@ def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
         if type(op) is func.CallOp:
             calls.setdefault(op.callee.root_reference.data, []).append(op)
     return calls
+
+
+def calls_of_kernels(block: Block) -> Iterator[func.CallOp]:
+    """The calls of a block of a program, in the loops and branches between kernels too."""
+    for op in operations_of(block):
+        if isinstance(op, func.CallOp):
+            yield op
+        elif isinstance(op, BETWEEN_KERNELS):
+            for inner in blocks_of(op):
+                yield from calls_of_kernels(inner)
 
 
 def is_private(function: func.FuncOp) -> bool:

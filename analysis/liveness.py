@@ -1,4 +1,4 @@
-"""Where in straight-line code buffers are alive."""
+"""Where in a function, and in the loops and branches of it, buffers are alive."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ..frozen import frozen
+from .operations import operations_inside
 
 
 @frozen
@@ -22,13 +23,6 @@ class LiveRange:
 
     def overlaps(self, other: LiveRange) -> bool:
         return self.first <= other.last and other.first <= self.last
-
-
-def _position_in(block: Block, op: Operation, numbers: dict[Operation, int]) -> int:
-    """The number of the operation of `block` that is or contains `op`."""
-    ancestor = block.find_ancestor_op_in_block(op)
-    assert ancestor is not None
-    return numbers[ancestor]
 
 
 def users(buffer: SSAValue) -> Iterator[Operation]:
@@ -47,11 +41,44 @@ def users(buffer: SSAValue) -> Iterator[Operation]:
 
 
 def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
-    """The live ranges, within `block`, of the buffers it defines; `sizes` gives their bytes."""
-    numbers = {op: number for number, op in enumerate(block.ops)}
+    """
+    The live ranges of buffers that `block` defines, or a block inside of it; `sizes` gives their bytes.
+
+    Operations are numbered as the text has them, those of inner blocks too. What is defined in the body of a loop is of one
+    iteration: it is alive from its first use there to the last. Where an operation with inner blocks uses something that
+    is defined outside, all of it does, since it may come back to its start.
+    """
+    ops = operations_inside(block)
+    first = {op: number for number, op in enumerate(ops)}
+    last = dict(first)
+    for op in reversed(ops):
+        around = op.parent_op()
+        if around is not None and around in last:
+            last[around] = max(last[around], last[op])
     ranges: list[LiveRange] = []
     for buffer, size in sizes.items():
-        uses = [_position_in(block, user, numbers) for user in users(buffer)]
-        if uses:
-            ranges.append(LiveRange(buffer, size, min(uses), max(uses)))
+        used = _users_at_home(buffer, block)
+        if used:
+            low, high = min(first[op] for op in used), max(last[op] for op in used)
+            ranges.append(LiveRange(buffer, size, low, high))
     return ranges
+
+
+def _users_at_home(buffer: SSAValue, outermost: Block) -> set[Operation]:
+    """
+    What uses a buffer, as operations of the block that it is of: the innermost one around its definition that it does not leave.
+    """
+    home = buffer.owner if isinstance(buffer.owner, Block) else buffer.owner.parent
+    assert home is not None
+    found = [*users(buffer)]
+    while home is not outermost and any(_leaves(home, op) for op in found):
+        home = home.parent_block()
+        assert home is not None
+    ancestors = (home.find_ancestor_op_in_block(op) for op in found)
+    return {op for op in ancestors if op is not None}
+
+
+def _leaves(block: Block, user: Operation) -> bool:
+    """Whether a user of a buffer is outside of a block, or hands it on to what comes behind the block."""
+    is_end = user.parent is block and user.has_trait(IsTerminator)
+    return is_end or block.find_ancestor_op_in_block(user) is None

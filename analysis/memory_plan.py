@@ -18,6 +18,7 @@ from ..frozen import frozen
 from .calls import functions_by_name
 from .liveness import live_ranges
 from .memory_packing import aligned
+from .operations import blocks_of, operations_in, operations_inside
 
 
 @frozen
@@ -101,14 +102,14 @@ def _lots(
     function: func.FuncOp, arena: SSAValue, functions: dict[str, func.FuncOp]
 ) -> tuple[list[Lot], list[str]]:
     block = function.body.block
-    steps = _steps(block)
+    steps = [*_steps(block)]
     views = {use.operation: _offset(use.operation) for use in arena.uses}
     sizes: dict[SSAValue, int] = {
         view.results[0]: bytes_of(memref_type(view.results[0]))
         for view, offset in views.items()
         if offset is not None
     }
-    numbers = {op: n for n, op in enumerate(block.ops)}
+    numbers = {op: n for n, op in enumerate(operations_inside(block))}
     at = [numbers[op] for op, _ in steps]
     lots: list[Lot] = []
     for each in live_ranges(block, sizes):
@@ -139,18 +140,19 @@ def _inner(
             )
 
 
-def _steps(block: Block) -> list[tuple[Operation, str]]:
-    """The operations that do something with memory, each with what it is called."""
-    found: list[tuple[Operation, str]] = []
+def _steps(block: Block) -> Iterator[tuple[Operation, str]]:
+    """The operations that do something with memory, each with what it is called; loops and branches have those inside."""
     for op in block.ops:
         views = bool(op.results) and all(isinstance(r.type, MemRefType) for r in op.results)
         if views or isinstance(op, arith.ConstantOp) or op.has_trait(IsTerminator):
             continue
         if isinstance(op, func.CallOp):
-            found.append((op, op.callee.string_value()))
+            yield op, op.callee.string_value()
+        elif any(isinstance(inner, func.CallOp) for inner in operations_in(op)):
+            for inner in blocks_of(op):
+                yield from _steps(inner)
         elif op.regions or any(isinstance(v.type, MemRefType) for v in op.operands):
-            found.append((op, op.name))
-    return found
+            yield op, op.name
 
 
 def _offset(view: Operation) -> int | None:

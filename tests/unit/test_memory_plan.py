@@ -135,7 +135,9 @@ def ranges_of(body: str) -> dict[str, tuple[int, int]]:
     verify(module)
     function = next(op for op in module.ops if isinstance(op, func.FuncOp))
     block = function.body.block
-    sizes: dict[SSAValue, int] = {op.buffer: 16 for op in block.ops if isinstance(op, loop.AllocOp)}
+    sizes: dict[SSAValue, int] = {
+        op.buffer: 16 for op in function.walk() if isinstance(op, loop.AllocOp)
+    }
     return {r.buffer.name_hint or "": (r.first, r.last) for r in live_ranges(block, sizes)}
 
 
@@ -160,7 +162,7 @@ def test_a_use_inside_a_loop_counts_for_the_loop():
           loop.store %v, %b[%i] : memref<4xf32>
         }
       }
-    """) == {"a": (2, 2), "b": (2, 2)}
+    """) == {"a": (2, 7), "b": (2, 7)}
 
 
 def test_without_uses_nothing_is_alive():
@@ -187,7 +189,37 @@ def test_a_buffer_that_a_branch_yields_is_alive_as_its_result():
       }
       %v = arith.constant 1.0 : f32
       loop.store %v, %r[0] : memref<4xf32>
-    """) == {"a": (1, 3)}
+    """) == {"a": (1, 5)}
+
+
+def test_a_buffer_of_an_iteration_is_alive_in_a_part_of_the_loop():
+    assert ranges_of("""
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %v = arith.constant 1.0 : f32
+      scf.for %i = %zero to %n step %one {
+        %a = loop.alloc arena : memref<4xf32>
+        loop.store %v, %a[0] : memref<4xf32>
+        %b = loop.alloc arena : memref<4xf32>
+        loop.store %v, %b[0] : memref<4xf32>
+      }
+    """) == {"a": (5, 5), "b": (7, 7)}
+
+
+def test_a_buffer_that_the_next_iteration_is_given_is_alive_in_all_of_the_loop():
+    assert ranges_of("""
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %v = arith.constant 1.0 : f32
+      %last = scf.for %i = %zero to %n step %one iter_args(%before = %y) -> (memref<4xf32>) {
+        %a = loop.alloc arena : memref<4xf32>
+        loop.store %v, %a[0] : memref<4xf32>
+        %b = loop.alloc arena : memref<4xf32>
+        loop.store %v, %b[0] : memref<4xf32>
+        scf.yield %a : memref<4xf32>
+      }
+      loop.store %v, %last[1] : memref<4xf32>
+    """) == {"a": (3, 9), "b": (7, 7)}
 
 
 def chain(count: int, size: int) -> str:
@@ -262,6 +294,45 @@ def test_scratch_memory_of_iterations_is_planned():
     assert said == ["an arena of 64 bytes for 1 buffers, by greedy by size; 64 are alive at once"]
     x = np.arange(32, dtype=np.float32).reshape(8, 4)
     assert np.array_equal(interpret(module, [x])[0], x[:, ::-1])
+
+
+BETWEEN_KERNELS = """func.func private @k(%x: memref<16xf32>, %y: memref<16xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 16 {
+    %v = loop.load %x[%i] : memref<16xf32>
+    %w = arith.addf %v, %v : f32
+    loop.store %w, %y[%i] : memref<16xf32>
+  }
+  func.return
+}
+func.func @main(%x: memref<16xf32>, %y: memref<16xf32> {stepwell.result}) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  scf.for %t = %zero to %three step %one {
+    %a = loop.alloc arena : memref<16xf32>
+    func.call @k(%x, %a) : (memref<16xf32>, memref<16xf32>) -> ()
+    %b = loop.alloc arena : memref<16xf32>
+    func.call @k(%a, %b) : (memref<16xf32>, memref<16xf32>) -> ()
+    %c = loop.alloc arena : memref<16xf32>
+    func.call @k(%b, %c) : (memref<16xf32>, memref<16xf32>) -> ()
+    func.call @k(%c, %y) : (memref<16xf32>, memref<16xf32>) -> ()
+  }
+  func.return
+}"""
+
+
+def test_buffers_between_kernels_of_an_iteration_share_places():
+    module, _ = planned(BETWEEN_KERNELS)
+    (plan,) = memory_plans(module)
+    assert plan.steps == ("k",) * 4
+    assert sorted((lot.name, lot.first, lot.last) for lot in plan.lots) == [
+        ("a", 0, 1),
+        ("b", 1, 2),
+        ("c", 2, 3),
+    ]
+    assert plan.total == plan.lower_bound == 128
+    x = np.arange(16, dtype=np.float32)
+    assert np.array_equal(interpret(module, [x])[0], 16 * x)
 
 
 def test_iterations_on_threads_have_scratch_memory_of_their_own():

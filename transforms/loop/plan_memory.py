@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.buffer_exchange import FEW
-from ...analysis.calls import calls_in, is_private
+from ...analysis.calls import BETWEEN_KERNELS, calls_in, is_private
 from ...analysis.levels import Level
 from ...analysis.liveness import live_ranges, users
 from ...analysis.memory_packing import Packing, pack
@@ -41,10 +41,11 @@ ArenaType = MemRefType[IntegerType]
 def _arena_allocs(function: func.FuncOp) -> list[loop.AllocOp]:
     return [
         op
-        for op in function.body.block.ops
-        if isinstance(op, loop.AllocOp)
+        for op in operations_in(function)
+        if type(op) is loop.AllocOp
         and op.scope.data is loop.Scope.ARENA
         and not op.dynamic_sizes
+        and not is_on_threads(op)
     ]
 
 
@@ -228,23 +229,18 @@ def _is_in_steps(op: Operation) -> bool:
 
 def _lift_scratch(function: func.FuncOp) -> None:
     """
-    Move the arena buffers inside of loops and branches to where the function's own are, so that they are placed too.
+    Move the arena buffers inside of a kernel's loops and branches to where the kernel begins.
 
     Their contents are undefined at the start of each iteration, so that all iterations may use one place, but for
     those of a loop on threads.
     """
-    block = function.body.block
-    for op in block.ops:
-        inside = [inner for inner in (op, *operations_in(op)) if type(inner) is loop.AllocOp]
-        for alloc in inside:
-            is_arena = alloc.scope.data is loop.Scope.ARENA and not alloc.dynamic_sizes
-            if is_arena and alloc is not op and not is_on_threads(alloc):
-                alloc.detach()
-                block.insert_op_before(alloc, op)
-
-
-_SERIAL = scf.ForOp | scf.WhileOp | scf.IfOp
-"""Control flow between kernels, whose iterations run one after another."""
+    for alloc in _arena_allocs(function):
+        around: Operation = alloc
+        while isinstance(above := around.parent_op(), loop.ForOp | loop.IfOp):
+            around = above
+        if around is not alloc:
+            alloc.detach()
+            Rewriter.insert_op(alloc, InsertPoint.before(around))
 
 
 def is_on_threads(op: Operation) -> bool:
@@ -254,7 +250,7 @@ def is_on_threads(op: Operation) -> bool:
         if isinstance(around, loop.ForOp):
             if around.mode is not None and around.mode.data is loop.RunMode.THREADS:
                 return True
-        elif not isinstance(around, loop.IfOp | _SERIAL | func.FuncOp | ModuleOp):
+        elif not isinstance(around, loop.IfOp | BETWEEN_KERNELS | func.FuncOp | ModuleOp):
             return True  # other regions may run at the same time too
         around = around.parent_op()
     return False

@@ -31,8 +31,9 @@ func.func @in_place(%xs: tensor<7x4xf32>, %h0: tensor<4xf32>) -> (tensor<4xf32>,
 // MEMORY-LABEL: func.func @product(
 // MEMORY-SAME:      %arena: memref<{{[0-9]+}}xi8> {stepwell.arena}
 // MEMORY-NOT:     alloc
-// MEMORY:         memref.view %arena
 // MEMORY:         scf.for
+// MEMORY-NOT:     alloc
+// MEMORY:           memref.view %arena
 // MEMORY-NOT:     alloc
 // MEMORY:         func.return
 func.func @product(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
