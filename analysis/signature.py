@@ -32,10 +32,10 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ..dialects.dtypes import ELEMENT_TYPES, element_type, numpy_dtype, signless
-from ..dialects.loop import ARENA, NAME, RESULT, UNSIGNED
+from ..dialects.loop import ARENA, NAME, OWN, RESULT, UNSIGNED
 from ..dialects.shaped import row_major
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
@@ -65,9 +65,20 @@ def is_public(function: FunctionLike) -> bool:
 
 
 def is_argument_of_program(value: SSAValue) -> bool:
-    """Whether it is an argument of a function that a caller outside the module may call."""
+    """Whether it is an argument of a function that a caller outside the module may call, and is not marked `OWN`."""
     function = value.owner.parent_op() if isinstance(value.owner, Block) else None
-    return isinstance(function, func.FuncOp | llvm.FuncOp) and is_public(function)
+    is_public_function = isinstance(function, func.FuncOp | llvm.FuncOp) and is_public(function)
+    return is_public_function and not is_own(value)
+
+
+def is_own(value: SSAValue) -> bool:
+    """Whether a buffer is one of the program's own: no argument of a function or a loop, unless it is marked so."""
+    if not isinstance(value, BlockArgument):
+        return True
+    function = value.owner.parent_op()
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    return OWN in function.arg_attrs.data[value.index].data
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> FunctionLike:

@@ -30,6 +30,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.calls import calls_in, only_called
 from ..analysis.constants import constant_global, globals_of
 from ..analysis.operations import operations_in
+from ..analysis.signature import is_argument_of_program, is_own
 from ..analysis.structure import structure
 from ..dialects import loop
 from ..dialects.shaped import memref_type
@@ -147,13 +148,24 @@ def _unit(
         _PROGRAM,
         FunctionType.from_lists(block.arg_types, []),
         Region(block),
-        arg_attrs=ArrayAttr(_result_mark(marks[n]) for n in passed),
+        arg_attrs=ArrayAttr(
+            _marks(loop.RESULT in marks[n].data, [call.arguments[n] for call in calls])
+            for n in passed
+        ),
     )
     return ModuleOp([*globals_, kernel, program])
 
 
-def _result_mark(mark: DictionaryAttr) -> DictionaryAttr:
-    return DictionaryAttr({loop.RESULT: loop.MARK} if loop.RESULT in mark.data else {})
+def _marks(is_result: bool, given: Sequence[SSAValue]) -> DictionaryAttr:
+    """
+    What is known of an argument of the calling function: whether it is a result, and whether it stands for a buffer of the
+    program's own. A result does where it does in one of the calls, what is read where none passes the program's argument.
+    """
+    is_programs = (
+        any(map(is_own, given)) if is_result else not any(map(is_argument_of_program, given))
+    )
+    names = [loop.RESULT] * is_result + [loop.OWN] * is_programs
+    return DictionaryAttr(dict.fromkeys(names, loop.MARK))
 
 
 def identity_of(unit: ModuleOp) -> str:

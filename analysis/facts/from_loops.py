@@ -21,10 +21,11 @@ from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
+from ..calls import calls_of_kernels
 from ..constants import constant_global
 from ..effects import has_no_effect
 from ..reductions import operator_name, operator_of
-from ..signature import is_argument_of_program
+from ..signature import is_argument_of_program, is_own
 from .kernel import (
     Access,
     Axis,
@@ -231,11 +232,9 @@ class _Reader:
         )
 
     def _is_passed_on(self, value: SSAValue) -> bool:
-        """Whether a caller's scratch buffer is given for the argument."""
+        """Whether a buffer of the program's own is given for the argument."""
         assert isinstance(value, BlockArgument)
-        return any(
-            not isinstance(call.arguments[value.index], BlockArgument) for call in self._calls()
-        )
+        return any(is_own(call.arguments[value.index]) for call in self._calls())
 
     def _is_callers(self, value: SSAValue) -> bool:
         """Whether it is an argument of the program, or one is given for it."""
@@ -246,7 +245,7 @@ class _Reader:
     def _calls(self) -> list[func.CallOp]:
         module, name = self.function.parent_op(), self.function.sym_name.data
         functions = [] if module is None else [op for op in _top_level(module) if op.body.blocks]
-        calls = (op for f in functions for op in f.body.block.ops if isinstance(op, func.CallOp))
+        calls = (call for f in functions for call in calls_of_kernels(f.body.block))
         return [call for call in calls if call.callee.string_value() == name]
 
     def _home(self, value: SSAValue) -> Home:

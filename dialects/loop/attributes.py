@@ -73,6 +73,12 @@ Argument attribute: no element of what callers pass is infinite or no number, so
 have it that read something through a guard.
 """
 
+OWN = "stepwell.own"
+"""
+Argument attribute: a buffer of the program's own stands here, which a kernel is given that is looked at apart from its
+program.
+"""
+
 LOAD = "stepwell.load"
 """
 Attribute of a function that takes nothing and is to be run once before any other of the module, and of the globals that

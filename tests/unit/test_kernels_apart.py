@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.facts import facts_of_loops
 from stepwell.analysis.levels import Level
 from stepwell.cache.store import Store
 from stepwell.driver.kernel_units import passed_numbers, units_of
@@ -22,6 +23,7 @@ from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.kernels import CompiledKernels, compile_kernels
 from stepwell.runtime.side_by_side import Workers
 from stepwell.targets.target import Target
+from xdsl.dialects import func
 
 TARGET = Target.host()
 OPTIONS = Options(threads=2)
@@ -167,6 +169,53 @@ def test_what_is_not_constant_in_every_call_is_passed():
     assert passed_numbers(unit) == [0, 1]
     (unit,) = units_of(parse_text(CALLED_TWICE.replace("@k(%x", "@k(%g"))).values()
     assert passed_numbers(unit) == [1]
+
+
+GIVEN = """
+func.func private @k(%x: memref<4xf32>, %y: memref<4xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 4 {
+    %v = loop.load %x[%i] : memref<4xf32>
+    loop.store %v, %y[%i] : memref<4xf32>
+  }
+  func.return
+}
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32> {stepwell.result}) {
+  %a = loop.alloc arena : memref<4xf32>
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  scf.for %t = %zero to %one step %one {
+    %b = loop.alloc arena : memref<4xf32>
+    CALLS
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_callers", "is_passed_on"),
+    [
+        (["%x, %y"], True, False),
+        (["%x, %a"], True, True),
+        (["%b, %y"], False, False),
+        (["%a, %b", "%b, %a"], False, True),
+        (["%a, %b", "%x, %y"], True, True),
+    ],
+)
+def test_what_a_program_gives_is_known_of_a_kernel_by_itself(
+    given: list[str], is_callers: bool, is_passed_on: bool
+):
+    """Whose buffers a kernel reads, and whether another reads its result: in loops between kernels, too."""
+    calls = (f"func.call @k({pair}) : (memref<4xf32>, memref<4xf32>) -> ()" for pair in given)
+    module = parse_text(GIVEN.replace("CALLS", "\n".join(calls)))
+    kernel = next(op for op in module.ops if isinstance(op, func.FuncOp))
+    whole = facts_of_loops(kernel).facts
+    read, written = whole.buffers
+    assert (read.is_callers, written.is_passed_on) == (is_callers, is_passed_on)
+    (unit,) = units_of(module).values()
+    apart = parse_text(str(unit))
+    alone = next(op for op in apart.ops if isinstance(op, func.FuncOp))
+    assert facts_of_loops(alone).facts == whole
 
 
 def test_nothing_compiled_leaves_the_program():
