@@ -307,7 +307,8 @@ class _Domains:
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         near, terms = self.model.near_2, kc if k_outside else self.problem.k
-        is_far = terms * self.problem.n * right > near
+        used = self.model.in_a_call(self.problem.right, terms * self.problem.n * right)
+        is_far = used > near
         return is_far and not self.mirrored and kc * (mc * left + 2 * nr * right) <= near
 
     def _blocks(self, mr: int, nr: int, terms: int) -> Iterator[Blocks]:

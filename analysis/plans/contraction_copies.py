@@ -33,7 +33,7 @@ def packing(
     blocks = plan.nc < known.problem.n if not is_left else plan.mc < known.problem.m
     if is_left and plan.left_by_rows:
         source = written * operand.source_bytes / operand.element_bytes
-        seconds += known.far_share * source / known.beyond_l2
+        seconds += known.far_share(operand) * source / known.beyond_l2
     elif plan.k_outside:
         rows = plan.mc if plan.innermost == "m" else known.problem.m
         across = rows if is_left else plan.nc

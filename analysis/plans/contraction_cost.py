@@ -175,7 +175,7 @@ class Model(ContractionRates):
         problem = self.problem
         bytes_ = problem.right.read_bytes(is_packed=plan.pack_right)
         elements = problem.k * problem.n
-        share = self.far_share
+        share = self.far_share(problem.right)
         if not share:
             return 0.0
         panel = self._right_panel(plan, plan.nr)
@@ -242,7 +242,7 @@ class Model(ContractionRates):
         uses = min(plan.nr, problem.n)
         tiles = -(-problem.n // plan.nr)
         seconds = 0.0
-        share = self.far_share
+        share = self.far_share(left)
         if share:
             terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
             size = plan.mc * terms * bytes_

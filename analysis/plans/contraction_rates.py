@@ -12,7 +12,7 @@ from functools import cached_property
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
 from .contraction_plan import ContractionPlan
-from .contraction_problem import Problem
+from .contraction_problem import Operand, Problem
 from .cost import (
     TileSteps,
     cycles_per_second,
@@ -60,8 +60,8 @@ class ContractionRates:
         size = (
             problem.batch * problem.m * problem.n * (problem.result_bytes + problem.finished_with)
         )
-        for operand, bytes_ in ((problem.left, self.left_bytes), (problem.right, self.right_bytes)):
-            size += bytes_ if operand.is_everybodys else problem.batch * bytes_
+        size += self.in_a_call(problem.left, self.left_bytes)
+        size += self.in_a_call(problem.right, self.right_bytes)
         return self.beyond_share(size)
 
     # How far operands and the result are, and what it takes to wait for them.
@@ -143,10 +143,21 @@ class ContractionRates:
         """Whether so many bytes stay in L2 from one use to the next."""
         return size <= self.near_2
 
-    @cached_property
-    def far_share(self) -> float:
-        """The part of both operands that is not in L2 when a call begins."""
-        return self.beyond_share(self.left_bytes + self.right_bytes)
+    def far_share(self, operand: Operand) -> float:
+        """
+        The part of an operand that is not in L2 when it is needed: both operands of an entry of the batch have gone by since
+        where all entries have the same, else those of all entries.
+        """
+        left, right = self.problem.left, self.problem.right
+        if operand.is_everybodys:
+            return self.beyond_share(self.left_bytes + self.right_bytes)
+        return self.beyond_share(
+            self.in_a_call(left, self.left_bytes) + self.in_a_call(right, self.right_bytes)
+        )
+
+    def in_a_call(self, operand: Operand, bytes_: int) -> int:
+        """The bytes of an operand in a call, of which one entry of the batch has so many."""
+        return bytes_ if operand.is_everybodys else self.problem.batch * bytes_
 
     def beyond_share(self, size: float) -> float:
         """Of so many bytes that are used in turn: of little more than stays in L2, the replacement of lines loses some and not all."""

@@ -247,6 +247,20 @@ def test_panels_of_long_sums_are_asked_for_ahead(rows: int):
     assert not plan.pack_left and plan.mr == 8 and plan.peel_m is (rows % 8 > 0), str(plan)
 
 
+@pytest.mark.parametrize(("entries", "is_far"), [(2, False), (36, True)])
+def test_weights_of_each_entry_of_a_batch_come_from_beyond_l2(entries: int, is_far: bool):
+    """One matrix of 256 KB stays in L2 from call to call, and all of a batch do not: what the next tiles use is asked for ahead."""
+    weights = np.zeros((entries, 256, 256), np.float32)
+    low = sw.jit(lambda a: a @ weights).lower(np.zeros((entries, 16, 256), np.float32))
+    (kernel,) = kernels(low.unscheduled())
+    (found,) = find_contractions(facts_of_loops(kernel).facts)
+    target = Target.parse("zen5")
+    plan = first(found, "zen5")
+    terms = dict(plans.cost(plan, found, target).terms)
+    assert plan.prefetch is is_far, str(plan)
+    assert (terms["streaming B"] > 0) is is_far, str(plan)
+
+
 @pytest.mark.parametrize(
     "shape", [(256, 256, 256), (1000, 1000, 1000), (55, 2, 1399), (472, 834, 439)]
 )
