@@ -26,7 +26,7 @@ from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .lanes import vectorize_in_blocks
 from .levels import Level, Nest, is_in, last_of
-from .panels import Packing, Panels, cut_into_panels, packed_order, vectorize_panels
+from .panels import Packing, Panels, arrange_panels, cut_into_panels, packed_order, vectorize_panels
 from .register_tile import (
     Tile,
     in_lanes,
@@ -480,12 +480,13 @@ class _Tiles:
                 is_last = any(is_in(copy, back) for back in self.column_backs)
                 columns = self.n % self.plan.nr if is_last else min(self.n, self.plan.nr)
                 in_lanes(s, copy, vector_span(columns, self.lanes))
-        vectorize_panels(s, self.cut_copies, self.lanes)
+        arranged = arrange_panels(s, self.cut_copies, self.lanes)
         vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
         if self.peels_tiles:
             self._peel_rows()
             self._fetch_ahead()
         s.tidy()
+        vectorize_panels(s, arranged)
         short = list(self.prefetches)
         for tile, kept in self.tiles:
             copied = kept.copy_along(self.row_axis), kept.out_along(self.row_axis)

@@ -101,6 +101,8 @@ def vectorize_in_blocks(s: Session, loops: Iterable[tuple[LoopHandle, int]]) -> 
     found = [
         each for loop, lanes in loops if not loop.is_gone for each in in_blocks(s, loop, lanes)[1]
     ]
+    if not found:
+        return
     s.tidy()
     vectorize(s, found)
     s.tidy()

@@ -70,7 +70,10 @@ def vectorize_packing(s: Session, packing: Packing, width: int) -> None:
     """Run a copy in vectors of up to `width` lanes. Its loops are as `stage` has made them."""
     cut = cut_into_panels(s, packing)
     s.tidy()
-    vectorize_panels(s, [cut], width)
+    arranged = arrange_panels(s, [cut], width)
+    if arranged:
+        s.tidy()
+    vectorize_panels(s, arranged)
 
 
 def cut_into_panels(s: Session, packing: Packing) -> Panels:
@@ -85,18 +88,34 @@ def cut_into_panels(s: Session, packing: Packing) -> Panels:
     return Panels(packing, element, panel)
 
 
-def vectorize_panels(s: Session, cut: Iterable[Panels], width: int) -> None:
-    """Run copies in vectors of up to `width` lanes: what steps leave in all of them is cleaned up at once."""
-    arranged = [
-        (panels, stored, *_arrange(s, panels, stored, width))
+@frozen
+class Arranged:
+    """Panels whose loops are in their order, and which of them will run in lanes."""
+
+    panels: Panels
+    stored: LoopHandle
+    """the loop along which neighbours are stored"""
+    lane: LoopHandle | None
+    """the one along which they are read, where blocks are transposed"""
+    whole: set[LoopHandle]
+    """the loops along which neighbours are stored in panels that are whole"""
+
+
+def arrange_panels(s: Session, cut: Iterable[Panels], width: int) -> list[Arranged]:
+    """Put the loops of copies in their order, for vectors of up to `width` lanes; what is left is cleaned up before these."""
+    return [
+        Arranged(panels, stored, *_arrange(s, panels, stored, width))
         for panels in cut
         if (stored := panels.element) is not None and not stored.is_gone
     ]
-    if arranged:
-        s.tidy()
-    for panels, stored, lane, whole in arranged:
-        if lane is not None or panels.packing.reads_last:
-            _in_lanes(s, panels.packing, stored, lane, whole)
+
+
+def vectorize_panels(s: Session, arranged: Iterable[Arranged]) -> None:
+    """Run copies in vectors."""
+    for each in arranged:
+        packing = each.panels.packing
+        if each.lane is not None or packing.reads_last:
+            _in_lanes(s, packing, each.stored, each.lane, each.whole)
 
 
 def _arrange(
