@@ -37,6 +37,14 @@ class Counters:
     variables: tuple[Linear, ...] = ()
     apart: tuple[int, ...] = ()
     """How far two numbers of a loop that differ, in one iteration of the loops around, are apart at least."""
+    are_variables: bool = True
+    """Whether each variable is the number itself, as that of a loop from 0 by one is."""
+
+    def over(self, form: tuple[Sequence[int], int]) -> Linear:
+        """A linear function of the parameters and the variables as one of the numbers."""
+        if self.are_variables:
+            return tuple(form[0]), form[1]
+        return combined(form, self.variables)
 
 
 @lru_cache(REMEMBERED)
@@ -60,6 +68,7 @@ def _with_loop(known: Counters, part: LoopPart) -> Counters:
         last = None if longest is None else _iterations(longest, part) - 1
         range_: Range = (0, None if last is None else max(last, 0))
         variable = (*start[0], part.step), start[1]
+        is_number = part.step == 1 and not start[1] and not any(start[0])
         least = 1
     else:
         froms = [low for expr in part.lower if (low := _range(known, expr)[0]) is not None]
@@ -67,11 +76,13 @@ def _with_loop(known: Counters, part: LoopPart) -> Counters:
         is_plain = part.multiple == 1  # else it runs further than its bounds say
         range_ = (max(froms, default=None), min(tos) - 1 if tos and is_plain else None)
         variable = _unit(count, count + 1), 0
+        is_number = True
         least = part.step
     return Counters(
         (*known.ranges, range_),
         (*(((*form, 0), number) for form, number in known.variables), variable),
         (*known.apart, least),
+        known.are_variables and is_number,
     )
 
 
@@ -120,7 +131,7 @@ def range_of(expr: AffineExpr, around: Around) -> Range:
 
 def _over(known: Counters, expr: AffineExpr) -> Linear | None:
     form = linear_form(expr, len(known.ranges))
-    return None if form is None else combined(form, known.variables)
+    return None if form is None else known.over(form)
 
 
 def combined(form: tuple[Sequence[int], int], values: Sequence[Linear]) -> Linear:

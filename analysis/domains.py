@@ -59,19 +59,25 @@ class BranchPart:
 
 @frozen
 class Around:
-    """What surrounds an operation: how many parameters there are, and the loops and branches."""
+    """
+    What surrounds an operation: how many parameters there are, and the loops and branches.
+
+    `outermost` and `within` give the same one for the same content, which is found by its identity therefore.
+    """
 
     parameters: int
     outer: Around | None = None
     part: LoopPart | BranchPart | None = None
     """The innermost one."""
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.parameters, self.outer, self.part))
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
-    def __hash__(self) -> int:
-        return self._hash
+    @staticmethod
+    @lru_cache(REMEMBERED)
+    def outermost(parameters: int) -> Around:
+        """What surrounds all loops and branches."""
+        return Around(parameters)
 
     def within(self, part: LoopPart | BranchPart) -> Around:
         """What surrounds the operations inside of a loop or branch that stands here."""
@@ -154,18 +160,14 @@ class Place:
     private: int
     subscripts: tuple[AffineExpr | None, ...]
 
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     @staticmethod
     @lru_cache(REMEMBERED)
     def of(private: int, subscripts: tuple[AffineExpr | None, ...]) -> Place:
         """The same one for the same subscripts: what is known of places is looked for again and again."""
         return Place(private, subscripts)
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.private, self.subscripts))
-
-    def __hash__(self) -> int:
-        return self._hash
 
 
 Moment = tuple[AffineExpr, ...]

@@ -23,7 +23,7 @@ from xdsl.ir.affine import (
 from ..dialects.affine_bounds import Range, linear_form
 from ..dialects.affine_substitution import difference, product, value_at
 from .affine_isl import value_range
-from .counters import Linear, combined, counters, extent, linear, minus, range_of
+from .counters import Linear, counters, extent, linear, minus, range_of
 from .domains import REMEMBERED, Around, BranchPart, Exprs, LoopPart, iteration_count, quotient
 
 Point = tuple[int, ...]
@@ -211,7 +211,7 @@ def is_kept_up_by_a_bound(around: Around, expr: AffineExpr) -> bool:
         if times > 0 and not rest:
             others = [c - times * k for c, k in zip(form[0], coefficients, strict=True)]
             number = form[1] + times * least
-            low = extent(combined((others, number), known.variables), known.ranges)[0]
+            low = extent(known.over((others, number)), known.ranges)[0]
             if low is not None and low >= 0:
                 return True
     return False

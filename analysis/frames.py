@@ -109,7 +109,7 @@ class Frames:
         """The values that affine expressions leave open."""
         self._known.clear()
         variables = {value: AffineExpr.dimension(n) for n, value in enumerate(parameters)}
-        self.outermost = Frame(Around(len(parameters)), variables)
+        self.outermost = Frame(Around.outermost(len(parameters)), variables)
         """That of the function's body."""
 
     def of(self, block: Block, rounded: Mapping[loop.ForOp, int] | None = None) -> Frame:
