@@ -11,18 +11,20 @@ and `Block.add_op` make, with which a test compares it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AffineMapAttr,
+    DenseArrayBase,
     IndexType,
     IntAttr,
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
@@ -124,9 +126,10 @@ def structured(
     operands: Sequence[SSAValue],
     regions: Sequence[Region],
     result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NONE,
 ) -> OpT:
-    """As `kind.create`, for an operation with regions and no properties, whose kind does nothing of its own when it is made."""
-    op = leaf(kind, operands, result_types)
+    """As `kind.create`, for an operation with regions, whose kind does nothing of its own when it is made."""
+    op = leaf(kind, operands, result_types, properties)
     for region in regions:
         op.add_region(region)
     return op
@@ -143,6 +146,13 @@ def jump(
     op = leaf(kind, operands, (), properties, location=location)
     op.successors = successors
     return op
+
+
+def first_argument(op: Operation) -> SSAValue:
+    """As `op.regions[0].block.args[0]`, which looks at all blocks of the region."""
+    block = op.regions[0]._first_block
+    assert block is not None
+    return block._args[0]
 
 
 def keep_name(old: SSAValue, new: SSAValue) -> None:
@@ -176,6 +186,12 @@ def map_attribute(map_: AffineMap) -> AffineMapAttr:
     made = object.__new__(AffineMapAttr)
     object.__setattr__(made, "data", map_)
     return made
+
+
+@lru_cache(maxsize=64)
+def operand_segments(*sizes: int) -> DenseArrayBase[IntegerType]:
+    """The property that says how many operands each of several lists of operands has."""
+    return DenseArrayBase.from_list(i32, sizes)
 
 
 _INDEX = IndexType()

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .dtypes import bit_width, is_bool, is_float, is_narrow_float, is_unsigned, signless
+from .leaf_operations import leaf
 from .upstream.arith import RemFOp
 
 Predicate = Literal["eq", "ne", "lt", "le", "gt", "ge"]
@@ -95,7 +96,7 @@ class ScalarBuilder:
         return unsigned if unsigned is not None and self.is_unsigned else signed
 
     def _binary(self, op: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        return self.emit(op(a, b))  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return self.emit(leaf(op, (a, b), (a.type,)))
 
     # Constants.
 
@@ -103,10 +104,10 @@ class ScalarBuilder:
         """The number as a constant of this type; integers out of range wrap."""
         if self.is_float:
             number = FloatAttr(float(value), cast(AnyFloat, self.type))
-            return self.emit(arith.ConstantOp(number))
+            return self.emit(leaf(arith.ConstantOp, (), (self.type,), {"value": number}))
         type_ = cast("IntegerType | IndexType", self.signless)
         attr = IntegerAttr(int(value), type_, truncate_bits=True)
-        return self.emit(arith.ConstantOp(attr))
+        return self.emit(leaf(arith.ConstantOp, (), (type_,), {"value": attr}))
 
     def _int_min(self) -> SSAValue:
         return self.constant(-(2 ** (self.width - 1)))

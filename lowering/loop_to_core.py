@@ -22,7 +22,7 @@ from ..analysis.operations import operands_of, operations_in, operations_of, ope
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
-from ..dialects.leaf_operations import keep_name, structured, take_name
+from ..dialects.leaf_operations import keep_name, leaf, operand_segments, structured, take_name
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
 from ..frozen import frozen
@@ -190,7 +190,7 @@ class FunctionConverter:
         self.parallel.append(body)
         self.convert(op.regions[0].block, inside)
         self.parallel.pop()
-        inside.insert(scf.ReduceOp())
+        inside.append(scf.ReduceOp, ())
 
     def vector_loop(self, op: loop.ForOp) -> VectorLoop:
         known = self._vector_loops.get(op)
@@ -239,7 +239,14 @@ class FunctionConverter:
         )
         step = expander.constant(op.step.value.data)
         if _runs_on_threads(op):
-            on_threads = builder.insert(scf.ParallelOp([lower], [upper], [step], Region(body)))
+            on_threads = builder.insert(
+                structured(
+                    scf.ParallelOp,
+                    (lower, upper, step),
+                    (Region(body),),
+                    properties={"operandSegmentSizes": operand_segments(1, 1, 1, 0)},
+                )
+            )
             self._sources[on_threads] = op
             return builder.inside_loop(on_threads)
         new = builder.insert(structured(scf.ForOp, (lower, upper, step), (Region(body),)))
@@ -354,7 +361,8 @@ class FunctionConverter:
         place = (
             _after_allocas(self.parallel[-1]) if self.parallel else self.expander.after_constants()
         )
-        new = memref.AllocaOp(operands=[(), ()], result_types=[type_])
+        sizes = {"operandSegmentSizes": operand_segments(0, 0)}
+        new = leaf(memref.AllocaOp, (), (type_,), sizes)
         Rewriter.insert_op(new, place)
         return new.memref
 

@@ -8,12 +8,9 @@ from functools import lru_cache
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
@@ -43,7 +40,7 @@ from ..affine_substitution import value_at
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
 from ..by_position import by_position
 from ..int64 import is_int64
-from ..leaf_operations import fill, map_attribute
+from ..leaf_operations import fill, first_argument, map_attribute, operand_segments
 from .access import Index, bound, verify_affine, verify_map
 from .attributes import (
     LoopKind,
@@ -68,12 +65,6 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, *values: SSAValue | Operation):
         fill(self, [SSAValue.get(value) for value in values])
-
-
-@lru_cache(maxsize=64)
-def operand_segments(*sizes: int) -> DenseArrayBase[IntegerType]:
-    """The property that says how many operands each of several lists of operands has."""
-    return DenseArrayBase.from_list(i32, sizes)
 
 
 @lru_cache(maxsize=64)
@@ -148,7 +139,7 @@ class ForOp(IRDLOperation):
 
     @property
     def induction_variable(self) -> SSAValue:
-        return self.regions[0].block.args[0]
+        return first_argument(self)
 
     def constant_trip_count(self) -> int | None:
         """The number of iterations when both bounds are numbers, else None."""

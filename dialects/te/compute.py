@@ -52,6 +52,7 @@ from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..by_position import by_position
 from ..combiner import Combiner
+from ..leaf_operations import fill, operand_segments
 from ..shaped import Tensor, tensor_type
 from .terms import YieldOp, dealt, verify_element, verify_term
 from .text import (
@@ -139,29 +140,23 @@ class ComputeOp(IRDLOperation):
         """
         iterators = (*parallel, *reduction)
         combiners = [combiner] if isinstance(combiner, Combiner) else list(combiner or ())
-        super().__init__(
-            operands=[
-                [read.source for read in reads],
-                [it.extent for it in iterators if isinstance(it.extent, SSAValue)],
-            ],
-            properties={
-                "extents": DenseArrayBase.from_list(
-                    i64,
-                    [
-                        it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX
-                        for it in iterators
-                    ],
-                ),
-                "num_parallel": IntegerAttr(len(parallel), i64),
-                "maps": ArrayAttr(
-                    [UnitAttr() if read.map is None else AffineMapAttr(read.map) for read in reads]
-                ),
-                "pads": ArrayAttr([UnitAttr() if read.pad is None else read.pad for read in reads]),
-                "combiners": ArrayAttr(map(CombinerAttr, combiners)) if combiners else None,
-            },
-            result_types=[[result_types] if isinstance(result_types, TensorType) else result_types],
-            regions=[body],
-        )
+        sources = [read.source for read in reads]
+        dynamic = [it.extent for it in iterators if isinstance(it.extent, SSAValue)]
+        extents = [it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX for it in iterators]
+        properties: dict[str, Attribute] = {
+            "extents": DenseArrayBase.from_list(i64, extents),
+            "num_parallel": IntegerAttr(len(parallel), i64),
+            "maps": ArrayAttr(
+                [UnitAttr() if read.map is None else AffineMapAttr(read.map) for read in reads]
+            ),
+            "pads": ArrayAttr([UnitAttr() if read.pad is None else read.pad for read in reads]),
+        }
+        if combiners:
+            properties["combiners"] = ArrayAttr(map(CombinerAttr, combiners))
+        properties["operandSegmentSizes"] = operand_segments(len(sources), len(dynamic))
+        types = (result_types,) if isinstance(result_types, TensorType) else result_types
+        fill(self, (*sources, *dynamic), types, properties)
+        self.add_region(body)
 
     # Views of the operation as Python values.
 

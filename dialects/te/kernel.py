@@ -29,6 +29,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..by_position import by_position
+from ..leaf_operations import fill, operand_segments
 from ..shaped import is_tensor, memref_type
 from .compute import ComputeOp
 from .terms import YieldOp
@@ -88,15 +89,12 @@ class KernelOp(IRDLOperation):
         inline: bool = False,
     ):
         """With `destinations` there are no results: `result_types` are then empty."""
-        super().__init__(
-            operands=[inputs, destinations],
-            properties={
-                "kernel_name": StringAttr(kernel_name),
-                "inline": UnitAttr() if inline else None,
-            },
-            result_types=[result_types],
-            regions=[body],
-        )
+        properties: dict[str, Attribute] = {"kernel_name": StringAttr(kernel_name)}
+        if inline:
+            properties["inline"] = UnitAttr()
+        properties["operandSegmentSizes"] = operand_segments(len(inputs), len(destinations))
+        fill(self, (*inputs, *destinations), result_types, properties)
+        self.add_region(body)
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:

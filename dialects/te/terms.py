@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..by_position import by_position
 from ..combiner import Combiner
 from ..dtypes import ELEMENT_TYPES, is_bool, is_element_type, is_float, signless
+from ..leaf_operations import fill
 from .text import types_text
 
 
@@ -69,4 +70,4 @@ class YieldOp(IRDLOperation):
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue | Operation):
-        super().__init__(operands=[values])
+        fill(self, [SSAValue.get(value) for value in values])

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     LocationAttr,
     MemRefType,
-    SymbolRefAttr,
     UnitAttr,
     i1,
     i64,
@@ -28,7 +27,16 @@ from ...analysis.operations import operations_of
 from ...dialects.leaf_operations import append_leaf, jump, keep_name, leaf, set_name
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
-from .properties import NSW, aligned, comparison, element_address, integer, intrinsic_call, segments
+from .properties import (
+    NSW,
+    aligned,
+    call_of,
+    comparison,
+    element_address,
+    integer,
+    intrinsic_call,
+    segments,
+)
 from .types import (
     POINTER,
     AnyMemRef,
@@ -324,10 +332,12 @@ class Emitter:
     def call(
         self, name: str, operands: Sequence[SSAValue], result: Attribute | None
     ) -> SSAValue | None:
-        op = llvm.CallOp(SymbolRefAttr(name), *operands, return_type=result)
-        op.location = self.location
-        self.block.add_op(op)
-        return op.returned
+        results = () if result is None else (result,)
+        op = leaf(
+            llvm.CallOp, operands, results, call_of(name, len(operands)), location=self.location
+        )
+        append_leaf(self.block, op)
+        return None if result is None else op.results[0]
 
     # Integers.
 

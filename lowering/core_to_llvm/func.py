@@ -21,7 +21,7 @@ from ...analysis.signature import (
     is_public,
     signature_attribute,
 )
-from ...dialects.leaf_operations import word_attribute
+from ...dialects.leaf_operations import leaf, word_attribute
 from ...dialects.loop import ARENA, MARK, RESULT
 from ...errors import StepwellError
 from .cf import lower_region
@@ -181,7 +181,7 @@ def _convert_return(e: Emitter, op: Operation) -> None:
     values = e.flatten(op.operands)
     if len(values) > 1:
         values = [_pack(e, values)]
-    e.append(llvm.ReturnOp(*values))
+    e.append(leaf(llvm.ReturnOp, values))
 
 
 def _pack(e: Emitter, values: Sequence[SSAValue]) -> SSAValue:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
+    SymbolRefAttr,
     UnitAttr,
     i32,
     i64,
@@ -25,6 +26,7 @@ NO_OVERFLOW = IntegerAttr(0, i32)
 NSW = IntegerAttr(1, i32)
 NO_FASTMATH = llvm.FastMathAttr(None)
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
+_C = llvm.CallingConventionAttr("ccc")
 _MARK = UnitAttr()
 
 
@@ -51,6 +53,18 @@ def intrinsic_call(
     return {
         "intrin": StringAttr(name),
         "fastmathFlags": fastmath or NO_FASTMATH,
+        "op_bundle_sizes": _NO_BUNDLES,
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
+    }
+
+
+@lru_cache(maxsize=1024)
+def call_of(name: str, operands: int) -> dict[str, Attribute]:
+    """Of a call of a function with so many operands."""
+    return {
+        "callee": SymbolRefAttr(name),
+        "fastmathFlags": NO_FASTMATH,
+        "CConv": _C,
         "op_bundle_sizes": _NO_BUNDLES,
         "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
     }

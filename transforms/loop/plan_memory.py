@@ -12,8 +12,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
-    IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -30,6 +28,7 @@ from ...analysis.memory_packing import Packing, pack
 from ...analysis.memory_plan import bytes_of
 from ...analysis.operations import operations_in
 from ...dialects import loop
+from ...dialects.leaf_operations import index_attribute, leaf, replace_uses
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
 from ..remarks import remark
@@ -145,9 +144,15 @@ def _pass_arena(call: func.CallOp, arena: ArenaType) -> None:
     part = builder.insert(loop.AllocOp(loop.Scope.ARENA, arena)).buffer
     part.name_hint = "arena"
     types = [result.type for result in call.res]
-    new = builder.insert(func.CallOp(call.callee, [*call.arguments, part], types))
-    new.attributes |= call.attributes
-    new.location = call.location
+    new = leaf(
+        func.CallOp,
+        (*call.arguments, part),
+        types,
+        call.properties,
+        call.attributes,
+        call.location,
+    )
+    builder.insert(new)
     for old_result, new_result in zip(call.res, new.res, strict=True):
         new_result.name_hint = old_result.name_hint
         old_result.replace_all_uses_with(new_result)
@@ -170,12 +175,12 @@ def _use_arena(function: func.FuncOp, allocs: list[loop.AllocOp]) -> ArenaType |
     for alloc in allocs:
         if arena is not None and alloc.buffer in placement.offsets:
             builder = Builder(InsertPoint.before(alloc))
-            offset = builder.insert(
-                arith.ConstantOp(IntegerAttr(placement.offsets[alloc.buffer], IndexType()))
-            )
-            view = builder.insert(memref.ViewOp(arena, offset.result, [], alloc.buffer.type))
-            view.result.name_hint = alloc.buffer.name_hint
-            alloc.buffer.replace_all_uses_with(view.result)
+            number = index_attribute(placement.offsets[alloc.buffer])
+            offset = leaf(arith.ConstantOp, (), (number.type,), {"value": number})
+            view = leaf(memref.ViewOp, (arena, offset.result), (alloc.buffer.type,))
+            for new in (offset, view):
+                builder.insert(new)
+            replace_uses(alloc.buffer, view.result)
         alloc.detach()
         alloc.erase()
     return None if arena is None else type_

@@ -39,8 +39,8 @@ from ...dialects.affine_bounds import (
 )
 from ...dialects.affine_substitution import difference, substituted
 from ...dialects.affine_text import compact, first_positions
-from ...dialects.leaf_operations import map_attribute, set_operands
-from ...dialects.loop.control import operand_segments, step_attribute
+from ...dialects.leaf_operations import map_attribute, operand_segments, set_operands
+from ...dialects.loop.control import step_attribute
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
 
