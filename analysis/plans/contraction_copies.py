@@ -13,11 +13,18 @@ from .contraction_rates import ContractionRates
 def packing(
     known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
 ) -> float:
-    """Seconds to copy an operand into panels; constants are packed when the program is loaded."""
+    """Seconds to copy an operand that the plan packs into panels."""
+    is_packed = plan.pack_left if which == "left" else plan.pack_right
+    return copying(known, plan, which) if is_packed else 0.0
+
+
+def copying(
+    known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
+) -> float:
+    """The same where it is packed by the plan's blocks; constants are packed when the program is loaded."""
     is_left = which == "left"
     operand = known.problem.left if is_left else known.problem.right
-    is_packed = plan.pack_left if is_left else plan.pack_right
-    if not is_packed or operand.is_constant:
+    if operand.is_constant:
         return 0.0
     written = known.left_bytes if is_left else known.right_bytes
     size = (written + written * operand.source_bytes / operand.element_bytes) / 2

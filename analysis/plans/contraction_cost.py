@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
 
-from ...frozen import replaced
 from ...targets.target import Target
-from .contraction_copies import computing_ahead, makes_rows, packing
+from .contraction_copies import computing_ahead, copying, makes_rows, packing
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_rates import ContractionRates
@@ -29,8 +28,10 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
-# What the time of tiles and of A's copy depends on, beside the tile, the blocks and their order.
-_TILES = attrgetter("pack_left", "pack_right", "peel_m", "peel_n")
+Brought = tuple[tuple[int, int], int]
+"""See `Model.brought`."""
+
+# What the time of A's copy depends on, beside the tile, the blocks and their order.
 _LEFT_COPY = attrgetter("pack_left", "left_by_rows", "left_in_rows")
 
 
@@ -41,6 +42,8 @@ class Model(ContractionRates):
         super().__init__(problem, target)
         self._arithmetic: dict[Hashable, float] = {}
         """seconds of tiles, by what these depend on"""
+        self._cycles: dict[Hashable, float] = {}
+        """the same of one tile"""
 
     def whole_tiles_time(self, mr: int, nr: int) -> float:
         """As `tile_time`, without the tiles at the edges that have fewer rows or columns."""
@@ -71,9 +74,29 @@ class Model(ContractionRates):
         is_apart = bool(self.problem.exact_terms) and not plan.sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
-    def tiles(self, plan: ContractionPlan) -> float:
+    def tiles(self, plan: ContractionPlan, brought: Brought | None = None) -> float:
+        """Seconds of the tiles of one entry of the batch, with what they bring from L2, which is as of `brought`."""
+        fetched, blocks = brought or self.brought(plan)
+        extending = (
+            EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
+            EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
+        )
+        split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
+        peels = plan.peel_m, plan.peel_n
+        # Many other plans have the same.
+        same = (plan.mr, plan.nr, peels, plan.mirrored, fetched, blocks, extending, split)
+        seconds = self._arithmetic.get(same)
+        if seconds is None:
+            counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
+            seconds = self._tiles_time(counted, fetched, extending, split, blocks)
+            self._arithmetic[same] = seconds
+        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
+        return seconds * (INTEGER_PRODUCT if is_apart else 1)
+
+    def brought(self, plan: ContractionPlan) -> Brought:
         """
-        Seconds of the tiles of one entry of the batch, with what they bring from L2.
+        The bytes that tiles bring from L2 for each element of A and of B, and the blocks of terms inside of the loop over tiles of
+        columns. All plans with the same tile and blocks have them in common.
 
         With tiles of M innermost, B's panel is in L1 and A comes from L2; with tiles of N innermost A's sliver is
         in L1, and B comes from L2. What is used again by the next tile must stay while all that this tile uses
@@ -84,24 +107,11 @@ class Model(ContractionRates):
         tile = (plan.mr * left + plan.nr * right) * plan.kc
         is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
         near_left, near_right = is_near and not by_rows, is_near and by_rows
-        fetched = (0 if near_left else left, 0 if near_right else right)
-        peels, packs = (plan.peel_m, plan.peel_n), (plan.pack_left, plan.pack_right)
         deep = plan.kc < self.problem.k and not plan.k_outside
-        blocks = -(-self.problem.k // plan.kc) if deep else 1
-        # Many other plans have the same.
-        same = (plan.mr, plan.nr, peels, packs, plan.mirrored, fetched, blocks)
-        seconds = self._arithmetic.get(same)
-        if seconds is None:
-            extending = (
-                EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
-                EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
-            )
-            counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
-            split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
-            seconds = self._tiles_time(counted, fetched, extending, split, blocks)
-            self._arithmetic[same] = seconds
-        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
-        return seconds * (INTEGER_PRODUCT if is_apart else 1)
+        return (
+            (0 if near_left else left, 0 if near_right else right),
+            -(-self.problem.k // plan.kc) if deep else 1,
+        )
 
     def _tiles_time(
         self,
@@ -111,27 +121,41 @@ class Model(ContractionRates):
         split: float = 0,
         blocks: int = 1,
     ) -> float:
+        """The same for so many tiles of so many rows and columns; see `_tile_cycles`."""
+        cycles = 0.0
+        for count, rows, columns in tiles:
+            same = (rows, columns, fetched, extending, split, blocks)
+            each = self._cycles.get(same)
+            if each is None:
+                each = self._cycles[same] = self._tile_cycles(*same)
+            cycles += count * each
+        return cycles / self.clock
+
+    def _tile_cycles(
+        self,
+        rows: int,
+        columns: int,
+        fetched: tuple[int, int],
+        extending: tuple[int, int],
+        split: float,
+        blocks: int,
+    ) -> float:
         """
-        The same for so many tiles of so many rows and columns, which bring so many bytes from L2 for each element of A and of B, and extend each element of
+        Cycles of a tile of so many rows and columns, which brings so many bytes from L2 for each element of A and of B, and extends each element of
         A and each vector of B by so many instructions. A part of B's vectors is `split` between lines. Tiles of several `blocks`
         of terms are read and written for each, and once more when they are initialised and finished, each in a loop of its own.
         """
-        cycles = 0.0
-        for count, rows, columns in tiles:
-            vectors = -(-columns // self.lanes)
-            extended = rows * extending[0] + vectors * extending[1]
-            bytes_ = fetched[0], self.lanes * fetched[1]
-            part = self.half if 2 * columns <= self.lanes else 1.0
-            step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
-            ending = ending_cycles(self.core, rows, part * vectors)
-            through = 0.0
-            if blocks > 1:
-                through = (
-                    rows * part * vectors * (1 / self.core.load_ports + 1 / self.core.store_ports)
-                )
-                ending += rows * part * vectors / self.core.load_ports
-            cycles += count * (self.problem.k * step + blocks * ending + through)
-        return cycles / self.clock
+        vectors = -(-columns // self.lanes)
+        extended = rows * extending[0] + vectors * extending[1]
+        bytes_ = fetched[0], self.lanes * fetched[1]
+        part = self.half if 2 * columns <= self.lanes else 1.0
+        step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
+        ending = ending_cycles(self.core, rows, part * vectors)
+        through = 0.0
+        if blocks > 1:
+            through = rows * part * vectors * (1 / self.core.load_ports + 1 / self.core.store_ports)
+            ending += rows * part * vectors / self.core.load_ports
+        return self.problem.k * step + blocks * ending + through
 
     def cost(self, plan: ContractionPlan) -> Cost:
         """The seconds of a plan by term; see the module's docstring for the model."""
@@ -315,24 +339,24 @@ class OfBlocks:
         """`plain` is the plan with these blocks that packs nothing."""
         self._model = model
         self._writing = writing(model, plain) + writing_columns(model, plain)
+        self._brought: Brought | None = None
         self._right: float | None = None
-        self._tiles: dict[tuple[bool, ...], float] = {}
         self._left: dict[tuple[bool, ...], float] = {}
         self.least_of_all = model.problem.batch * (model.least_tiles(plain) + self._writing)
         """seconds that each of the plans takes at least"""
         if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
-            self._right = packing(model, replaced(plain, pack_right=True), "right")
+            self._right = copying(model, plain, "right")
             self.least_of_all += model.shared * self._right
 
     def least(self, plan: ContractionPlan) -> float:
         """Seconds that a plan takes at least: those that it does not wait for operands."""
-        model, key, copy = self._model, _TILES(plan), _LEFT_COPY(plan)
-        tiles, left = self._tiles.get(key), self._left.get(copy)
-        if tiles is None:
-            tiles = self._tiles[key] = model.tiles(plan)
+        model, copy = self._model, _LEFT_COPY(plan)
+        if self._brought is None:
+            self._brought = model.brought(plan)
+        tiles, left = model.tiles(plan, self._brought), self._left.get(copy)
         if left is None:
             left = self._left[copy] = packing(model, plan, "left")
         if self._right is None and plan.pack_right:
-            self._right = packing(model, plan, "right")
+            self._right = copying(model, plan, "right")
         right = (self._right or 0.0) if plan.pack_right else 0.0
         return model.problem.batch * (tiles + left + self._writing) + model.shared * right

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 from ...targets.target import Target
 from .cost import balanced, round_up
@@ -68,8 +68,10 @@ def dealt(extent: int, most: int, unit: int, threads: int, cost: int) -> int:
     rows or columns more: for B's panels, which each block of rows fetches again.
     """
     least = round_up(-(-extent // balanced(extent, most, unit)), threads)
-    sizes = {
-        blocks: round_up(-(-extent // blocks), unit)
-        for blocks in range(least, 2 * least + 1, threads)
-    }
-    return min(sizes.items(), key=lambda pair: (pair[0] // threads * (pair[1] + cost), pair[0]))[1]
+    best, cheapest = 0, inf
+    for blocks in range(least, 2 * least + 1, threads):
+        size = round_up(-(-extent // blocks), unit)
+        total = blocks // threads * (size + cost)
+        if total < cheapest:
+            best, cheapest = size, total
+    return best
