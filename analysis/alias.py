@@ -83,13 +83,15 @@ class Aliases:
 
     def may_alias(self, a: SSAValue, b: SSAValue) -> bool:
         """Whether two different root buffers may share memory."""
+        if a is b:
+            return True
         known = self._answers.get((a, b))
         if known is None:
             known = self._answers[a, b] = self._found(a, b)
         return known
 
     def _found(self, a: SSAValue, b: SSAValue) -> bool:
-        if a is b or not (self._is_known(a) and self._is_known(b)):
+        if not (self._is_known(a) and self._is_known(b)):
             return True
         if isinstance(a.owner, memref.GetGlobalOp) and isinstance(b.owner, memref.GetGlobalOp):
             return a.owner.name_ == b.owner.name_

@@ -80,9 +80,11 @@ class Updates(Mapping[Operation, ReductionUpdate]):
 
     def of(self, op: Operation) -> ReductionUpdate | None:
         """As `get`, without an error on the way: most accesses belong to none."""
-        if op not in self._known:
-            self._known[op] = self._find(op)
-        return self._known[op]
+        try:
+            return self._known[op]
+        except KeyError:
+            found = self._known[op] = self._find(op)
+            return found
 
     def __iter__(self) -> Iterator[Operation]:
         for op in self._operations:

@@ -74,6 +74,8 @@ class LoopHandle(Handle):
         others in textual order. Of a loop that is gone, the copies that are left.
         """
         first = () if self.is_gone else (self,)
+        if not self.nest.identities.was_copied(self.identity):
+            return first
         root = self.identity.root
         identities = [self.nest.identities.known(op) for op in self.nest.loops()]
         others = [i for i in identities if i and i.root is root and i is not self.identity]
@@ -119,6 +121,8 @@ class BufferHandle(Handle):
     def copies(self) -> tuple[BufferHandle, ...]:
         """The buffer and its copies, as `LoopHandle.copies`."""
         first = () if self.is_gone else (self,)
+        if not self.nest.identities.was_copied(self.identity):
+            return first
         root = self.identity.root
         identities = [self.nest.identities.known(value) for value in self.nest.buffers()]
         others = [i for i in identities if i and i.root is root and i is not self.identity]

@@ -42,6 +42,8 @@ class Identities:
 
     def __init__(self) -> None:
         self._of: dict[Subject, Identity] = {}
+        self._copied: set[Identity] = set()
+        """what there have been copies of"""
 
     def of(self, subject: Subject) -> Identity:
         """The identity of a loop or buffer that stands in the function."""
@@ -56,7 +58,13 @@ class Identities:
 
     def copied(self, old: Subject, new: Subject) -> None:
         """Note that `new` is a copy of `old`."""
-        self._of[new] = Identity(new, self.of(old).root)
+        root = self.of(old).root
+        self._copied.add(root)
+        self._of[new] = Identity(new, root)
+
+    def was_copied(self, identity: Identity) -> bool:
+        """Whether there is, or has been, a copy of a loop or buffer, or it is one itself."""
+        return identity.root in self._copied
 
     def moved(self, old: Subject, new: Subject) -> None:
         """Note that `new` has been made to take the place of `old`."""

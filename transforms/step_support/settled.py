@@ -35,5 +35,6 @@ class Settled:
 
     def add(self, op: Operation, frame: Frame) -> None:
         """Nothing is left to do for an operation in a frame."""
-        if not any(type(value.owner) is affine.ApplyOp for value in op.operands):
-            self._said[id(op)] = op, frame, operands_of(op), tuple(op.properties.values())
+        operands = operands_of(op)
+        if all(type(value.owner) is not affine.ApplyOp for value in operands):
+            self._said[id(op)] = op, frame, operands, tuple(op.properties.values())
