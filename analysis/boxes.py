@@ -14,13 +14,13 @@ from functools import lru_cache
 from math import gcd
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
 from ..dialects.affine_bounds import Range, linear_form
 from ..dialects.affine_substitution import difference, product
 from ..frozen import frozen
 from .counters import Linear, combined, counters, extent, minus, scaled
-from .domains import REMEMBERED, Around, LoopPart, Place, quotient
+from .domains import REMEMBERED, Around, BranchPart, LoopPart, Place, quotient
 from .extremes import corner, iterations
 
 Form = tuple[tuple[int, ...], int]
@@ -58,8 +58,7 @@ def touched_box(
     What an access of a buffer of that shape touches in each iteration of the `depth` outermost loops; None where it is not
     seen to be a box of which there is something in each of them, and all of it in the first.
     """
-    loops = [part for part in around.parts if isinstance(part, LoopPart)]
-    if around.parameters or len(loops) < len(around.parts) or place.private > depth:
+    if around.parameters or place.private > depth:
         return None
     if DYNAMIC_INDEX in shape or None in place.subscripts:
         return None
@@ -68,7 +67,7 @@ def touched_box(
     if numbers is None:
         return None
     inner = _InnerLoops(outside, numbers)
-    if not all(map(inner.add, loops[depth:])):
+    if not all(map(inner.add, around.parts[len(outside.parts) :])):
         return None
     axes: list[_Axis] = []
     for subscript, size in zip(place.subscripts, shape, strict=True):
@@ -182,8 +181,14 @@ class _InnerLoops:
         self.ends: list[tuple[int, int, Linear]] = []
         """an inner loop, a factor and how much its number times that is always below"""
 
-    def add(self, part: LoopPart) -> bool:
-        """Add the next loop; whether its length is seen."""
+    def add(self, part: LoopPart | BranchPart) -> bool:
+        """Add the next loop or condition; whether its length, or what it leaves out, is seen."""
+        if isinstance(part, BranchPart):
+            return (
+                part.taken
+                and part.constraints is not None
+                and all(map(self._end, part.constraints))
+            )
         start = self.over(part.lower[0]) if len(part.lower) == 1 else None
         if start is None or part.multiple != 1:
             return False
@@ -206,6 +211,19 @@ class _InnerLoops:
         self.variables.append(((*start[0], factor), start[1]))
         return True
 
+    def _end(self, constraint: AffineConstraintExpr) -> bool:
+        """Add a condition, which ends the innermost loop that it depends on."""
+        form = self.over(constraint.lhs)
+        if form is None or constraint.kind is not AffineConstraintKind.ge:
+            return False
+        moving = [n for n, factor in enumerate(form[0][self.depth :]) if factor]
+        if not moving:
+            return self.is_positive((form[0][: self.depth], form[1] + 1))
+        loop = moving[-1]
+        unit = -form[0][self.depth + loop]
+        self.ends.append((loop, unit, (form[0][: self.depth + loop], form[1] + 1)))
+        return unit > 0
+
     def over(self, expr: AffineExpr) -> Linear | None:
         """An expression of the loops' variables; None for one that is not linear."""
         form = linear_form(expr, len(self.variables))
@@ -227,14 +245,18 @@ class _InnerLoops:
             return None
         if not self.is_positive((tuple(-factor for factor in outer), size - number)):
             return None
-        if self.first is None or number + _dot(outer, self.first) + extent_ > size:
-            return None  # the buffer ends before it in the first iteration
+        if self.first is None:
+            return None
+        if number + _dot(outer, self.first) + extent_ > size:
+            if any(outer):
+                return None  # the buffer ends before it in the first iteration
+            extent_ = size - number
         return _Axis(size, (outer, number), extent_, factors)
 
     def range_of(self, form: Form) -> Range:
         """The least and the greatest value of a function of the variables outside, never too narrow."""
         known = counters(self.outside)
-        return extent(combined(form, known.variables), known.ranges)
+        return extent(known.over(form), known.ranges)
 
     def _least(self, form: Linear) -> int | None:
         """The least value of a function of the variables outside and the numbers of iterations, never too large."""
@@ -274,9 +296,13 @@ class _InnerLoops:
                 continue
             # What is before this loop's term, and the term itself, are below the size.
             before = {n: -factor for n, factor in axis.factors.items() if n < loop}
-            is_size = form[: self.depth] == tuple(-c for c in axis.first[0])
-            is_size = is_size and number == axis.size - axis.first[1] and over == before
-            if not is_size or unit != axis.factors[loop] or min(axis.factors.values()) < 0:
+            times = axis.factors[loop] // unit
+            is_size = all(
+                times * c == -k for c, k in zip(form[: self.depth], axis.first[0], strict=True)
+            )
+            is_size = is_size and times * number == axis.size - axis.first[1]
+            is_size = is_size and {n: times * factor for n, factor in over.items()} == before
+            if not is_size or times * unit != axis.factors[loop] or min(axis.factors.values()) < 0:
                 return False
         return True
 

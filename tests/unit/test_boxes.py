@@ -6,12 +6,14 @@ import islpy as isl
 import pytest
 from stepwell.analysis.affine_isl import constant, variable
 from stepwell.analysis.boxes import TouchedBox, touched_box
-from stepwell.analysis.domains import Around, LoopPart, Place, touched
+from stepwell.analysis.domains import Around, BranchPart, LoopPart, Place, touched
 from stepwell.analysis.isl_affine import linear_lower_bound
 from stepwell.analysis.regions import Box, bounding_box
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
 CASES = 150
+
+GE, EQ = AffineConstraintKind.ge, AffineConstraintKind.eq
 
 
 class _Axis:
@@ -31,8 +33,11 @@ class _Axis:
         self.length = self.size
         """of what is left to be gone through"""
 
-    def next_loop(self, rng: Random, position: int) -> LoopPart:
-        """Its next loop, which may go over the end or stop there, and may not count from 0 by one."""
+    def next_loop(self, rng: Random, position: int) -> list[LoopPart | BranchPart]:
+        """
+        Its next loop, which may go over the end or stop there, and may not count from 0 by one. A condition in it may stop it, and
+        ask for something else now and then.
+        """
         step, zero = self.steps.pop(0), AffineExpr.constant(0)
         end, least = self.subscript * -1 + self.size, AffineExpr.constant(self.length)
         ends = [least.ceil_div(step) if step > 1 else least]
@@ -42,13 +47,20 @@ class _Axis:
         here = AffineExpr.dimension(position)
         if rng.random() < 0.15:  # counts by the step
             self.subscript = self.subscript + here
-            return LoopPart((zero,), (least, end), step)
+            return [LoopPart((zero,), (least, end), step)]
         if rng.random() < 0.1:  # begins elsewhere
             first = rng.randint(-1, 2)
             self.subscript = self.subscript + (here - first) * step
-            return LoopPart((zero + first,), tuple(e + first for e in ends), 1)
+            return [LoopPart((zero + first,), tuple(e + first for e in ends), 1)]
         self.subscript = self.subscript + here * step
-        return LoopPart((zero,), tuple(ends), 1)
+        if rng.random() < 0.3:
+            room = end - here * step - rng.choice((1, 1, 1, 1, 0, 2))
+            condition = AffineConstraintExpr(
+                rng.choice((GE, GE, GE, EQ)), room, zero, canonicalize=False
+            )
+            branch = BranchPart((condition,), rng.random() < 0.9)
+            return [LoopPart((zero,), tuple(ends[:1]), 1), branch]
+        return [LoopPart((zero,), tuple(ends), 1)]
 
 
 def _case(rng: Random) -> tuple[Around, Place, int, tuple[int, ...]]:
@@ -59,10 +71,12 @@ def _case(rng: Random) -> tuple[Around, Place, int, tuple[int, ...]]:
     rng.shuffle(order)
     for axis in order:
         if axis is None:
-            part = LoopPart((AffineExpr.constant(0),), (AffineExpr.constant(rng.randint(1, 3)),), 1)
+            end = AffineExpr.constant(rng.randint(1, 3))
+            parts: list[LoopPart | BranchPart] = [LoopPart((AffineExpr.constant(0),), (end,), 1)]
         else:
-            part = axis.next_loop(rng, around.depth)
-        around = around.within(part)
+            parts = axis.next_loop(rng, around.depth)
+        for part in parts:
+            around = around.within(part)
     subscripts = [axis.subscript for axis in axes]
     sizes = [axis.size for axis in axes]
     if rng.random() < 0.2:  # a mistake
@@ -137,6 +151,30 @@ def test_tiles_of_a_matrix_are_seen_with_their_ragged_ends() -> None:
     expected = TouchedBox((((6, 0), 0), ((0, 16), 0)), (6, 16))
     assert touched_box(around, place, 2, (100, 112)) == expected
     assert touched_box(around, place, 2, (102, 112)) is None, "rows 100 and 101 are not touched"
+
+
+def test_ends_in_conditions_and_of_fewer_tiles_are_seen() -> None:
+    """
+    `for b in 0..43: for t in 0..min(2, (679 - 16 b) ceildiv 8): for c in 0..32: if 2715 - 64 b - 32 t - c >= 0: A[64 b + 32 t + c]`:
+    2716 columns, of which the last block has 28.
+    """
+    b, t, c = (AffineExpr.dimension(n) for n in range(3))
+    zero, tiles = AffineExpr.constant(0), (b * -16 + 679).ceil_div(8)
+    around = Around(0)
+    for ends in ((AffineExpr.constant(43),), (AffineExpr.constant(2), tiles), (zero + 32,)):
+        around = around.within(LoopPart((zero,), ends, 1))
+    column, shape = Place(0, (b * 64 + t * 32 + c,)), (2716,)
+    room = b * -64 + t * -32 + c * -1 + 2715
+
+    def seen(room: AffineExpr, depth: int) -> TouchedBox | None:
+        condition = AffineConstraintExpr(GE, room, zero, canonicalize=False)
+        return touched_box(around.within(BranchPart((condition,), True)), column, depth, shape)
+
+    assert seen(room, 2) == TouchedBox((((64, 32), 0),), (32,))
+    assert seen(room, 1) == TouchedBox((((64,), 0),), (64,))
+    assert seen(room, 0) == TouchedBox((((), 0),), (2716,))
+    assert seen(room - 1, 2) is None, "the last column is not touched"
+    assert touched_box(around.within(BranchPart(None, True)), column, 2, shape) is None
 
 
 def test_boxes_hold_others_that_begin_with_the_same_variables() -> None:
