@@ -92,6 +92,7 @@ class RowTiles:
             else:
                 s.fuse_nests(kept, (across, down))
         assert kept is not None, "a contraction is one of the statements"
+        s.normalize(s.name)  # over loops that count by one all that follows is asked of plain sets
         self._keep(
             Tile(
                 kept[1],
