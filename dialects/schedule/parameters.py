@@ -59,6 +59,7 @@ _MEANINGS: dict[str, str] = {
     "align": "Elements of the copy's last axis of which a multiple stays one; 0 for none.",
     "along": "The loop whose variable is in a subscript of the accesses that use the copy; empty for all of them.",
     "element": "The element type of the copy; empty for the buffer's.",
+    "accumulate": "Begin with zeros and add the copy to the buffer at the end, where it is only updated.",
     "rfactor.into": 'The name of the partial results\' buffer; "<buffer>.rf" when it is empty.',
     "rfactor.axis": "Where the loop's axis is among those of the partial results; -1 for the last.",
     "rfactor.of": "The buffer that is reduced into; empty where there is one only.",

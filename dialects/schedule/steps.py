@@ -301,7 +301,8 @@ class Stage(Step):
     axis's. `along` names a loop: then only the accesses with its variable in a subscript use the copy, and the others the
     buffer, such as one of two operands that are one buffer. `element` is the element type of the copy, where it is to be
     another, which must hold all numbers exactly: what extends the elements that are read is then done while they are copied,
-    and products of narrow integers are added up as floats.
+    and products of narrow integers are added up as floats. With `accumulate`, the copy of what is only updated, such as sums,
+    begins with zeros and not with the buffer's elements, to which it is added at the end.
     """
 
     buffer: str
@@ -314,6 +315,7 @@ class Stage(Step):
     pads: tuple[int, ...] = ()
     along: str = ""
     element: str = ""
+    accumulate: bool = False
 
 
 @step
@@ -387,7 +389,7 @@ class Prefetch(Step):
 
     Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0, used once, to 3, used
     often: to which cache they come. With `inside`, a loop in the body, each of its iterations asks for a part:
-    `for i: for j: prefetch part j of A[i + distance]; … A[i] …`.
+    `for i: for j: prefetch part j of A[i + distance]; … A[i] …`, and a `distance` of 0 asks for what the iteration itself uses after that.
     """
 
     buffer: str

@@ -160,8 +160,8 @@ def test_a_value_made_later_is_not_used() -> None:
 
 def test_refusals() -> None:
     five = rows().replace("{n}", "5")
-    message = reason(five, Prefetch("f/A", "j", 0))
-    assert "distance is 0, expected at least 1" in message
+    message = reason(five, Prefetch("f/A", "j", -1))
+    assert "distance is -1, expected at least 0" in message
     message = reason(five, Prefetch("f/A", "j", locality=4))
     assert "locality is 4, expected 0 (used once) to 3 (used often)" in message
     assert "loop 'k' does not use '%D'" in reason(

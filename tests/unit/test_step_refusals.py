@@ -48,7 +48,7 @@ func.func @f(%A: memref<9xi32>, %n: index) {
         (Split("f/k", 4, tail="nothing"), "11:7"),
         (Vectorize("f/j"), "10:3"),
         (Stage("f/A", "k", scope="nowhere"), "11:7"),
-        (Prefetch("f/A", "k", 0), "11:7"),
+        (Prefetch("f/A", "k", -1), "11:7"),
         (DoubleBuffer("f/T", "i"), "6:3"),
         (SetScope("f/T", "nowhere"), "5:8"),
         (SetScope("f/A", "stack"), "3:1"),

@@ -61,6 +61,15 @@ STAGES = {
         Stage("f/C", "j.inner", into="acc", along="j.inner", scope="register"),
     ],
     "the whole result": [Stage("f/C", order=(1, 0), pads=(4, 8))],
+    "sums of some terms, added to the result": [
+        Split("f/k", 3),
+        Stage("f/C", "k.outer", into="part", scope="register", accumulate=True),
+    ],
+    "the same, transposed and padded": [
+        Split("f/k", 3),
+        Reorder("f/k.outer", ("k.outer", "k.inner")),
+        Stage("f/C", "k.outer", order=(1, 0), pads=(4, 8), accumulate=True),
+    ],
     "packed and accumulated": [
         Stage("f/A", "i.outer", into="Ap", order=(1, 0), pad=4),
         Stage("f/B", "j.outer", into="Bp", panel=8, scope="thread"),
@@ -132,6 +141,11 @@ def test_refusals() -> None:
     assert "expected a permutation of the 2 axes" in reason(small, Stage("f/A", "i", order=(0, 0)))
     assert "must not be negative" in reason(small, Stage("f/A", "i", pad=-1))
     assert "has no buffer 'Z'" in reason(small, Stage("f/Z", "i"))
+    apart = Stage("f/C", "j", accumulate=True)
+    assert "'loop.store' is no part of an update" in reason(small, apart)
+    apart = Stage("f/C", "k", accumulate=True)
+    strict = small.replace(" fastmath<reassoc>", "")
+    assert "no part of an update whose order does not matter" in reason(strict, apart)
     module = parse_text(small)
     apply(Stage("f/A", "i", into="Ap"), Nests(module))
     assert "'%Ap' is made inside of function 'f'" in reason(str(module), Stage("f/Ap"))

@@ -150,8 +150,8 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at)
-    if step.distance < 1:
-        raise refuse(step, f"distance is {step.distance}, expected at least 1")
+    if step.distance < 0:
+        raise refuse(step, f"distance is {step.distance}, expected at least 0")
     if not 0 <= step.locality <= 3:
         raise refuse(step, f"locality is {step.locality}, expected 0 (used once) to 3 (used often)")
     check_structured(step, at)
@@ -234,13 +234,19 @@ def _shared_out(
         number, count = number * max(1, trips) + iteration, count * max(1, trips)
     pieces, piece = _pieces(buffer, box.extents)
     line = elements_of_a_line(buffer)
-    lines = -(-piece // line)
+    lines = -(-piece // line) if _begin_lines(buffer, line) else 1 - (1 - piece) // line
     if prod(pieces) == 1:
         size = -(-piece // count)
     else:
         size = -(-prod(pieces) * lines * line // count)
         size = size if size <= line else -(-size // line) * line
     return Parts(innermost, tuple(over), number, size, pieces, lines, line)
+
+
+def _begin_lines(buffer: SSAValue, line: int) -> bool:
+    """Whether pieces of neighbours, which are apart along other axes, begin lines where the first one does."""
+    strides = memref_type(buffer).get_strides()
+    return bool(strides) and all(by is not None and by % line == 0 for by in strides[:-1])
 
 
 def _pieces(buffer: SSAValue, extents: Sequence[int]) -> tuple[tuple[int, ...], int]:

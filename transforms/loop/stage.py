@@ -23,6 +23,7 @@ from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
+from ..step_support.accumulated import Accumulated, plan_accumulated
 from ..step_support.element_types import (
     Conversion,
     Extended,
@@ -66,7 +67,7 @@ class StagePlan:
     inside: tuple[tuple[bool, bool], ...]
     """for each axis whether the box never begins before the buffer, and never ends after it"""
     conversion: Conversion | None
-    """how the copy holds elements in another type"""
+    """how the copy holds elements in another type, or what is added to them"""
     copies_in: bool
     copies_out: bool
     fills_padding: bool
@@ -155,7 +156,7 @@ class StagePlan:
             value = self._converted_back(builder, value, there, values)
             builder.insert(loop.StoreOp(value, self.buffer, there, values))
             return made
-        if isinstance(self.conversion, Summed):
+        if isinstance(self.conversion, Summed | Accumulated):
             value = self.conversion.zero(builder)
         else:
             value = self._loaded(builder, offsets if fill else None, there, values)
@@ -165,15 +166,14 @@ class StagePlan:
     def _converted_back(
         self, builder: Builder, value: SSAValue, there: AffineMap, values: Sequence[SSAValue]
     ) -> SSAValue:
-        """What is copied back of an element of the copy, where those are of another type."""
-        if not isinstance(self.conversion, Summed):
+        """What is copied back of an element of the copy."""
+        if not isinstance(self.conversion, Summed | Accumulated):
             return value
+        before = None
+        if self.copies_in:
+            before = builder.insert(loop.LoadOp(self.buffer, there, values)).result
         element = memref_type(self.buffer).get_element_type()
-        total = self.conversion.copied_out(builder, value, element)
-        if not self.copies_in:
-            return total
-        before = builder.insert(loop.LoadOp(self.buffer, there, values)).result
-        return builder.insert(arith.AddiOp(before, total)).result
+        return self.conversion.copied_back(builder, value, before, element)
 
     def _copy_loop(self, axis: int, fill: bool, name: str) -> loop.ForOp:
         """The loop over one axis of the box, or of the padded scratch buffer."""
@@ -279,8 +279,11 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
             remedy="split the loops inside it, or stage at an inner loop",
         )
     layout, scope = layout_of(step, box), scope_of(step, step.scope)
+    if step.accumulate and step.element:
+        raise refuse(step, "element is given with accumulate", remedy="leave out one of them")
     conversion = plan_conversion(step, nest, step.element, inside, at)
     made = row_major(copy_type(conversion, root), layout.shape())
+    accumulated = plan_accumulated(step, nest, inside) if step.accumulate else None
     into = nest.fresh_buffer_name(step.into or f"{name}.staged")
     check_room(step, into, made, scope)
     space = BoxSpace(scop, loops, type_)
@@ -312,7 +315,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
         (*(op.induction_variable for op in loops), *scop.parameters),
         tuple(inside),
         space.inside(box),
-        conversion,
+        accumulated or conversion,
         copies_in=copies_in,
         copies_out=copies_out,
         fills_padding=step.pad > 0 or bool(step.pads) or layout.extents != box.extents,

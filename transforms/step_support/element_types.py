@@ -27,6 +27,7 @@ from ...dialects.dtypes import ELEMENT_TYPES, bit_width, is_float, significand_b
 from ...dialects.schedule import Step
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
+from .accumulated import Accumulated
 from .nest import Nest
 from .refusal import refuse
 from .trip_count import TripCount
@@ -104,12 +105,15 @@ class Summed:
     def zero(self, builder: Builder) -> SSAValue:
         return self._number(builder, 0)
 
-    def copied_out(self, builder: Builder, value: SSAValue, to: Attribute) -> SSAValue:
-        """A sum as an integer again."""
-        return builder.insert(arith.FPToSIOp(value, cast(IntegerType, to))).result
+    def copied_back(
+        self, builder: Builder, value: SSAValue, before: SSAValue | None, to: Attribute
+    ) -> SSAValue:
+        """A sum as an integer again, added to what the buffer has had before, if that is to be kept."""
+        total = builder.insert(arith.FPToSIOp(value, cast(IntegerType, to))).result
+        return total if before is None else builder.insert(arith.AddiOp(before, total)).result
 
 
-Conversion: TypeAlias = Extended | Summed
+Conversion: TypeAlias = Extended | Summed | Accumulated
 
 
 def plan_conversion(

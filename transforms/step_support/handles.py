@@ -68,6 +68,11 @@ class LoopHandle(Handle):
         return TripCount(self.nest, self.op).constant() if count is None else count
 
     @property
+    def most_trips(self) -> int | None:
+        """The greatest number of iterations; None where it is not known."""
+        return TripCount(self.nest, self.op).range()[1]
+
+    @property
     def copies(self) -> tuple[LoopHandle, ...]:
         """
         The loop and all others that are there and that steps copied from it, or it from: itself first, the

@@ -6,10 +6,12 @@
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=rows/C at=i inside=j}' | filecheck %s --check-prefix PIECES
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/C at=n inside=k}' | filecheck %s --check-prefix STEPS
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/C at=n inside=m}' | filecheck %s --check-prefix ROWS
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=apart/C at=n inside=k}' | filecheck %s --check-prefix APART
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=apart/C at=n inside=k distance=0}' | filecheck %s --check-prefix SAME
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=ones/A at=i}' | filecheck %s --check-prefix ONES
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j inside=i}' 2>&1 | filecheck %s --check-prefix AROUND
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=open}' 2>&1 | filecheck %s --check-prefix UNCOUNTED
-// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=0}' 2>&1 | filecheck %s --check-prefix DISTANCE
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=-1}' 2>&1 | filecheck %s --check-prefix DISTANCE
 // RUN: not stepwell-opt %s -p 'loop-vectorize{loop=rows/j},loop-prefetch{buffer=rows/A at=j}' 2>&1 | filecheck %s --check-prefix LANES
 // RUN: not stepwell-opt %s -p 'loop-stage{buffer=rows/A at=i},loop-prefetch{buffer=rows/A.staged at=i}' 2>&1 | filecheck %s --check-prefix ANEW
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=open/A at=i}' 2>&1 | filecheck %s --check-prefix OPEN
@@ -36,9 +38,9 @@
 // PIECES-LABEL: func.func private @rows
 // PIECES:          loop.for parallel "j" %j = 0 to 40 {
 // PIECES-NEXT:       loop.prefetch %C[%j, %i + 4], write, locality<3>
-// DISTANCE: error: {{.*}}prefetch.mlir:43:3: prefetch("rows/A", at="i", distance=0) is refused: distance is 0, expected at least 1
-// LANES: error: {{.*}}prefetch.mlir:44:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
-// ANEW: error: {{.*}}prefetch.mlir:43:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+// DISTANCE: error: {{.*}}prefetch.mlir:45:3: prefetch("rows/A", at="i", distance=-1) is refused: distance is -1, expected at least 0
+// LANES: error: {{.*}}prefetch.mlir:46:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:45:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
 func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = -2 to 30 step 2 {
     loop.for parallel "j" %j = 0 to 40 {
@@ -63,8 +65,8 @@ func.func private @ones(%A: memref<40x40x1x1xi32>) attributes {stepwell.noalias}
   func.return
 }
 
-// OPEN: error: {{.*}}prefetch.mlir:69:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
-// UNUSED: error: {{.*}}prefetch.mlir:70:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+// OPEN: error: {{.*}}prefetch.mlir:71:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:72:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
 func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to %n {
     loop.for parallel "j" %j = 0 to %i {
@@ -122,6 +124,28 @@ func.func private @tiles(%A: memref<6x96xf32>, %C: memref<3x96xf32>) attributes 
             %a = loop.load %A[%k, %n * 32 + %j] : memref<6x96xf32>
             loop.store %a, %C[%i, %n * 32 + %j] : memref<3x96xf32>
           }
+        }
+      }
+    }
+  }
+  func.return
+}
+
+// Rows of 100 elements do not begin with a line: of 32 elements there are three lines then. Without a distance they are what the iteration
+// itself stores to later.
+// APART-LABEL: func.func private @apart
+// APART:            loop.for reduction "k" %k = 0 to 6 {
+// APART-NEXT:         loop.prefetch %C[%k floordiv 3, %n * 32 + 32 + %k mod 3 * 16], write, locality<3>
+// SAME-LABEL: func.func private @apart
+// SAME:             loop.for reduction "k" %k = 0 to 6 {
+// SAME-NEXT:          loop.prefetch %C[%k floordiv 3, %n * 32 + %k mod 3 * 16], write, locality<3>
+func.func private @apart(%A: memref<6x100xf32>, %C: memref<2x100xf32>) attributes {stepwell.noalias} {
+  loop.for parallel "n" %n = 0 to 3 {
+    loop.for reduction "k" %k = 0 to 6 {
+      loop.for parallel "i" %i = 0 to 2 {
+        loop.for parallel "j" %j = 0 to 32 {
+          %a = loop.load %A[%k, %n * 32 + %j] : memref<6x100xf32>
+          loop.store %a, %C[%i, %n * 32 + %j] : memref<2x100xf32>
         }
       }
     }

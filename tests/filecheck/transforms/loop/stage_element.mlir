@@ -24,8 +24,8 @@
 // CHECK-NEXT:      %[[P:.*]] = arith.mulf %a, %[[B]] fastmath<reassoc,contract> : f32
 // CHECK-NEXT:      %[[S:.*]] = arith.addf %c, %[[P]] fastmath<reassoc,contract> : f32
 // CHECK-NEXT:      loop.store %[[S]], %tile[0, %j] : memref<1x7xf32>
-// CHECK:           %[[OUT:.*]] = arith.fptosi {{.*}} : f32 to i32
-// CHECK-NEXT:      %[[OLD:.*]] = loop.load %C[%i, %c1_{{.*}}] : memref<5x7xi32>
+// CHECK:           %[[OLD:.*]] = loop.load %C[%i, %c1_{{.*}}] : memref<5x7xi32>
+// CHECK-NEXT:      %[[OUT:.*]] = arith.fptosi {{.*}} : f32 to i32
 // CHECK-NEXT:      arith.addi %[[OLD]], %[[OUT]] : i32
 func.func private @product(%A: memref<5x40xi8>, %B: memref<40x7xi8>, %C: memref<5x7xi32>) {
   loop.for parallel "i" %i = 0 to 5 {
