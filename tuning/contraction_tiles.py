@@ -72,6 +72,8 @@ class _Tiles:
         """whether blocks of k are inside of the loop over tiles of columns"""
         self.is_blocked = plan.kc < self.k and plan.k_outside
         """whether they are outside of the loops over blocks and tiles of rows"""
+        self.accumulates = self.is_blocked and c.statement.reassociates and not plan.sums_in
+        """whether tiles begin with zeros and are added to the result, for which they need not wait"""
         self.finished = None if plan.mirrored else c.finished
         """the statement that finishes tiles; of a result that is mirrored, it does so after that"""
         self.by_panels = self.finished is not None or c.stride(c.result, c.n[-1]) != 1
@@ -402,26 +404,27 @@ class _Tiles:
 
     def keep_in_registers(self) -> None:
         """Keep the tiles in registers; a result that is worked on further only exists by panels."""
+        s, plan = self.s, self.plan
         panels: dict[LoopHandle, BufferHandle] = {}
         for handle in self.tile.copies:
             tile = self._tile(handle)
-            if (tile.tall, tile.wide) == (self.plan.mr, self.plan.nr):
+            if (tile.tall, tile.wide) == (plan.mr, plan.nr):
                 self.whole_sums += self.summed.copies_in(handle)
             result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
             pads = tuple(sizes.get(axis, 1) for axis in range(self.rank))
             if self.by_panels:
                 around = next(copy for copy in self.shared.copies if is_in(handle, copy))
-                result = panels.get(around) or self._panel(around, pads)
-                panels[around] = result
-                tile = pad_loops(self.s, tile)
-            kept = keep_in_registers(self.s, result, tile, pads, element=self.plan.sums_in)
+                result = panels[around] = panels.get(around) or self._panel(around, pads)
+                tile = pad_loops(s, tile)
+            added = self.accumulates
+            kept = keep_in_registers(s, result, tile, pads, element=plan.sums_in, accumulate=added)
             if not self.by_panels:
-                tile = pad_loops(self.s, tile)
+                tile = pad_loops(s, tile)
             self.tiles.append((tile, kept))
         if not self.peels_tiles:
             self._fetch_ahead()
-        self.cut_copies = [cut_into_panels(self.s, packing) for packing in self.packings]
-        self.s.tidy()
+        self.cut_copies = [cut_into_panels(s, packing) for packing in self.packings]
+        s.tidy()
 
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next panel of B, and for the next part of the result or of what it is finished with."""
@@ -436,7 +439,8 @@ class _Tiles:
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
         summed = self.summed if self.takes_hints_in_sums else None
-        self.prefetches += ask_for_results(self.s, results, loops.copies, summed)
+        next_ = not self.accumulates
+        self.prefetches += ask_for_results(self.s, results, loops.copies, summed, ahead=next_)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""

@@ -49,9 +49,22 @@ def keep_in_registers(
     pads: tuple[int, ...],
     into: str = "tile",
     element: str = "",
+    *,
+    accumulate: bool = False,
 ) -> StagedBuffer:
-    """Keep the tile's part of a result in registers for an iteration of the loop around it, as `element` where given."""
-    return s.stage(result, tile.at, into=into, scope="register", pads=pads, element=element)
+    """
+    Keep the tile's part of a result in registers for an iteration of the loop around it, as `element` where given, or
+    what is added to it there.
+    """
+    return s.stage(
+        result,
+        tile.at,
+        into=into,
+        scope="register",
+        pads=pads,
+        element=element,
+        accumulate=accumulate,
+    )
 
 
 def pad_loops(s: Session, tile: Tile) -> Tile:

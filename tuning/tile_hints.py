@@ -28,15 +28,18 @@ def ask_for_results(
     results: Iterable[BufferHandle],
     loops: Iterable[LoopHandle],
     summed: LoopHandle | None,
+    *,
+    ahead: bool = True,
 ) -> tuple[LoopHandle, ...]:
     """
     Ask for the part of each result that the next iteration of each loop stores, or finishes with: a part of it in each step of the
-    tile's sums, `summed`, where there is one loop over these. The loops of the hints.
+    tile's sums, `summed`, where there is one loop over these. Where the part is not needed before the sums are complete, it is
+    that of the same iteration, and not `ahead`. The loops of the hints.
     """
     made: list[LoopHandle] = []
     for result, loop in product(results, loops):
         if loop.trips is None or loop.trips > 1:
             sums = summed.copies_in(loop) if summed else ()
-            inside = sums[0] if len(sums) == 1 and sums[0].trips else ""
-            made += s.prefetch(result, loop, 1, locality=3, inside=inside).loops
+            inside = sums[0] if len(sums) == 1 and sums[0].most_trips else ""
+            made += s.prefetch(result, loop, int(ahead), locality=3, inside=inside).loops
     return tuple(made)

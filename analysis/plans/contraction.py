@@ -226,6 +226,9 @@ class _Domains:
         far = innermost == "m" and nc == problem.n and mc // mr > 1
         asks = far and self._asks_for_panels(mc, nr, kc, k_outside)
         right_choices = self._right_choices(mr, nr, nc, deep=deep)
+        if k_outside and any(peel_n for _, peel_n in right_choices):
+            # Lanes that are masked in the last tiles alone are better there than in all tiles of all blocks of terms.
+            right_choices = [choice for choice in right_choices if choice[1]]
         for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
             peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
             for pack_right, peel_n in right_choices:

@@ -40,13 +40,13 @@ def copying(
     blocks = plan.nc < known.problem.n if not is_left else plan.mc < known.problem.m
     if is_left and plan.left_by_rows:
         source = written * operand.source_bytes / operand.element_bytes
-        seconds += known.far_share(operand) * source / known.beyond_l2
+        seconds += known.far_share(operand) * source / known.beyond_l2.rate
     elif plan.k_outside:
         rows = plan.mc if plan.innermost == "m" else known.problem.m
         across = rows if is_left else plan.nc
         blocks = known.is_near(plan.kc * across * operand.element_bytes)
     if not blocks and written > known.near_2:
-        seconds += 2 * written / known.beyond_l2  # the copy leaves L2 and comes back
+        seconds += 2 * written / known.beyond_l2.rate  # the copy leaves L2 and comes back
     # Blocks of A are copied for each block of columns around them.
     is_again = is_left and (plan.k_outside or plan.left_by_rows)
     again = -(-known.problem.n // plan.nc) if is_again else 1
@@ -72,7 +72,7 @@ def computing_ahead(
     if is_left and makes_rows(known, plan):
         again, kept = -(-problem.n // plan.nc), plan.mc * plan.kc * operand.stored_bytes
     every = problem.batch * (known.left_bytes + known.right_bytes + read)
-    near, far = known.rates.read_l2.core, known.beyond_l2
+    near, far = known.rates.read_l2.core, known.beyond_l2.rate
     moving = read * known.rates.arriving(near if known.is_near(every) else far)
     moving += 0.0 if kept <= known.near_1 else written * known.rates.arriving(near)
     coming_back = 0.0 if known.is_near(kept + read * kept / written) else written / far

@@ -95,8 +95,8 @@ class Model(ContractionRates):
 
     def brought(self, plan: ContractionPlan) -> Brought:
         """
-        The bytes that tiles bring from L2 for each element of A and of B, and the blocks of terms inside of the loop over tiles of
-        columns. All plans with the same tile and blocks have them in common.
+        The bytes that tiles bring from L2 for each element of A and of B, and the blocks of terms after which they are read and written
+        in turn. All plans with the same tile and blocks have them in common.
 
         With tiles of M innermost, B's panel is in L1 and A comes from L2; with tiles of N innermost A's sliver is
         in L1, and B comes from L2. What is used again by the next tile must stay while all that this tile uses
@@ -107,11 +107,10 @@ class Model(ContractionRates):
         tile = (plan.mr * left + plan.nr * right) * plan.kc
         is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
         near_left, near_right = is_near and not by_rows, is_near and by_rows
-        deep = plan.kc < self.problem.k and not plan.k_outside
-        return (
-            (0 if near_left else left, 0 if near_right else right),
-            -(-self.problem.k // plan.kc) if deep else 1,
-        )
+        # A tile that is added to C when it is complete leaves while sums of the next one go on.
+        is_added = plan.k_outside and self.problem.reassociates
+        blocks = 1 if is_added else -(-self.problem.k // plan.kc)
+        return (0 if near_left else left, 0 if near_right else right), blocks
 
     def _tiles_time(
         self,
@@ -227,13 +226,13 @@ class Model(ContractionRates):
         run = (plan.kc if is_dense else 1) * plan.nr * bytes_
         uses = min(plan.mr, problem.m)
         size = (plan.kc if plan.k_outside else problem.k) * plan.nc * bytes_
-        rate = self.rate_of(size) if again > 1 else self.beyond_l2
+        far = self.beyond_of(size) if again > 1 else self.beyond_l2
         if plan.innermost == "n":
             fetched *= computed_part(plan, problem.n)
         if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
-            return share * self.stall(elements * fetched, bytes_, rate, min(plan.mc, problem.m))
+            return share * self.stall(elements * fetched, bytes_, far.rate, min(plan.mc, problem.m))
         apart = run if is_dense else (problem.right.summed or 0) * bytes_
-        return share * self.streamed(elements * fetched, bytes_, uses, run, apart, rate)
+        return share * self.streamed(elements * fetched, bytes_, uses, run, apart, far)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:
         """Whether panels of B leave L2 after they are packed and before they are used."""
@@ -247,14 +246,28 @@ class Model(ContractionRates):
         """The bytes of L2 that KC rows of so many columns of B take: more where lines share sets."""
         right = self.problem.right
         bytes_ = right.read_bytes(is_packed=plan.pack_right)
-        size = plan.kc * columns * bytes_
-        if plan.pack_right or right.summed is None:
+        apart = None if plan.pack_right or right.summed is None else right.summed * bytes_
+        return self._taken(min(plan.kc, 4096), apart, columns * bytes_, plan.kc)
+
+    def _left_block(self, plan: ContractionPlan, terms: int) -> float:
+        """The same of MC rows of so many terms of A."""
+        left = self.problem.left
+        bytes_ = left.read_bytes(is_packed=plan.pack_left)
+        is_copied = plan.pack_left or makes_rows(self, plan)
+        apart = None if is_copied or left.summed != 1 or left.along is None else left.along * bytes_
+        return self._taken(min(plan.mc, 4096), apart, terms * bytes_, plan.mc)
+
+    def _taken(self, pieces: int, apart: int | None, width: int, count: int) -> float:
+        """
+        The bytes of L2 that so many pieces take, of which so many are looked at: those that begin a number of bytes `apart`
+        share sets.
+        """
+        size = count * width
+        if apart is None:
             return size
-        stride, width = right.summed * bytes_, columns * bytes_
-        crowd = most_in_a_set(
-            self.level_2, min(plan.kc, 4096), stride, min(width, self.level_2.way_bytes)
-        )
-        even = max(size / self.level_2.way_bytes, 1)
+        way = self.level_2.way_bytes
+        crowd = most_in_a_set(self.level_2, pieces, apart, min(width, way))
+        even = max(size / way, 1)
         return size * max(1.0, crowd / (even + 1))
 
     def _streaming_left(self, plan: ContractionPlan) -> float:
@@ -269,10 +282,11 @@ class Model(ContractionRates):
         share = self.far_share(left)
         if share:
             terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
-            size = plan.mc * terms * bytes_
             if plan.innermost == "m":
                 again = tiles
-                if size + self._right_panel(plan, plan.nr) <= self.near_2:
+                size = self._left_block(plan, terms)
+                tile = plan.mr * plan.nr * problem.result_bytes
+                if size + self._right_panel(plan, plan.nr) + tile <= self.near_2:
                     panel = plan.nr * (
                         terms * problem.right.element_bytes + plan.mc * problem.result_bytes
                     )
@@ -286,18 +300,15 @@ class Model(ContractionRates):
                 fetched *= computed_part(plan, problem.n)
             is_dense = is_copied or left.along == plan.kc
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_
-            size = (plan.kc if plan.k_outside else problem.k) * problem.m * bytes_
-            rate = self.rate_of(size) if again > 1 else self.beyond_l2
+            # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
+            size = problem.k * problem.m * bytes_
+            far = self.beyond_of(size) if again > 1 else self.beyond_l2
             # The pages of a row and of the next one begin together where rows are read as they are, and are waited for once.
             alone = 1 if is_copied or left.summed != 1 else self.lost_pages(plan)
             waiting = alone + (1 - alone) / min(plan.mr, problem.m)
-            waited = (
-                elements
-                * fetched
-                * bytes_
-                * (self.waiting_left + restart_seconds(self.core.page_bytes, run))
-            )
-            stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=rate)
+            restart = restart_seconds(self.core.page_bytes, run, far.latency)
+            waited = elements * fetched * bytes_ * (self.waiting_left + restart)
+            stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=far.rate)
             seconds += share * (stalled + waited * waiting)
         if plan.pack_left and not plan.left_in_rows:
             return seconds

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ...targets.estimates import L3_SECONDS
+from ...frozen import frozen
+from ...targets.estimates import L3_SECONDS, MEMORY_SECONDS
 from ...targets.target import Target
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Operand, Problem
@@ -28,6 +29,14 @@ TRANSLATED = 64
 Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
 cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
 """
+
+
+@frozen
+class Beyond:
+    """Where something is that is not in L2: bytes/s and seconds in which it comes from there."""
+
+    rate: float
+    latency: float
 
 
 class ContractionRates:
@@ -67,18 +76,18 @@ class ContractionRates:
     # How far operands and the result are, and what it takes to wait for them.
 
     @cached_property
-    def beyond_l2(self) -> float:
-        """Bytes/s of what is not in L2: from the last cache where the operands stay there between calls."""
+    def beyond_l2(self) -> Beyond:
+        """Where operands and results are that are not in L2: in the last cache where all of them stay there between calls."""
         problem = self.problem
         result = problem.m * problem.n * problem.result_bytes
-        return self.rate_of(problem.batch * (self.left_bytes + self.right_bytes + result))
+        return self.beyond_of(problem.batch * (self.left_bytes + self.right_bytes + result))
 
-    def rate_of(self, size: float) -> float:
-        """Bytes/s from beyond L2 of so many bytes that are read again and again."""
-        last = self.core.caches[-1]
-        if last.level > 2 and size <= last.bytes // last.shared_by:
-            return self.rates.beyond_l2.core
-        return min(self.rates.beyond_l2.core, self.rates.read_memory.core)
+    def beyond_of(self, size: float) -> Beyond:
+        """Where so many bytes are that are read again and again, while others go by: in a core's part of the last cache, or in memory."""
+        last, near = self.core.caches[-1], self.rates.beyond_l2.core
+        if last.level > 2 and size <= kept_bytes(last) // last.shared_by:
+            return Beyond(near, L3_SECONDS)
+        return Beyond(min(near, self.rates.read_memory.core), MEMORY_SECONDS)
 
     def stall(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
         """
@@ -89,7 +98,7 @@ class ContractionRates:
         return elements * (max(0.0, fetching - self.computing(uses)) + self.unhidden * fetching)
 
     def streamed(
-        self, elements: float, bytes_: float, uses: int, run: float, apart: float, rate: float
+        self, elements: float, bytes_: float, uses: int, run: float, apart: float, far: Beyond
     ) -> float:
         """
         The same for a stream from beyond L2 of pieces of `run` bytes that begin so many bytes `apart`, with what it takes to
@@ -100,13 +109,13 @@ class ContractionRates:
         The lines of a shorter piece are asked for at once, and those of later terms while it waits, as far as the instructions
         that it has under way reach. Where each piece is on a page of its own, an address has to be translated for it as well.
         """
-        restart = restart_seconds(self.core.page_bytes, run)
+        restart = restart_seconds(self.core.page_bytes, run, far.latency)
         if run < self.core.page_bytes and apart < self.core.page_bytes:
             ahead = self._under_way(uses, run / bytes_) * max(
-                run / rate, self.computing(uses) * run / bytes_
+                run / far.rate, self.computing(uses) * run / bytes_
             )
-            restart *= max(0.0, 1 - ahead / L3_SECONDS)
-        return self.stall(elements, bytes_, rate, uses) + elements * bytes_ * restart
+            restart *= max(0.0, 1 - ahead / far.latency)
+        return self.stall(elements, bytes_, far.rate, uses) + elements * bytes_ * restart
 
     def _under_way(self, rows: int, columns: float) -> float:
         """The terms of a tile of so many rows and columns whose instructions a core has under way at once."""

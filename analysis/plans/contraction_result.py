@@ -10,10 +10,10 @@ from .contraction_rates import TRANSLATED, ContractionRates
 def writing(known: ContractionRates, plan: ContractionPlan) -> float:
     """
     C goes to where it came from: read and written once, and once more for each further block of the sum where
-    these are outside of the loops over rows. Then it is initialised by itself before, too, and a tile begins
-    when its part of C, of which all lines are asked for at once, has come; with tiles of N innermost each row of C is
-    on a page of its own, and comes after that is found. Where they are inside, the MC × NR elements that are used
-    again stay near. What C is finished with comes once.
+    these are outside of the loops over rows. Then it is initialised by itself before, too, and a tile ends
+    when its part of C has come, of which all lines are asked for at once: while the tile's sums are made, or after that. With
+    tiles of N innermost each row of C is on a page of its own, and comes after that is found. Where they are inside, the MC × NR
+    elements that are used again stay near. What C is finished with comes once.
     """
     problem = known.problem
     elements = problem.m * problem.n
@@ -21,11 +21,18 @@ def writing(known: ContractionRates, plan: ContractionPlan) -> float:
     times = -(-problem.k // plan.kc) if plan.k_outside else 1
     if times == 1 and not known.result_share:
         return 0.0
-    rate, share = known.beyond_l2, known.result_share if times == 1 else 1.0
-    seconds = share * (2 * size * times + elements * problem.finished_with) / rate
+    far, share = known.beyond_l2, known.result_share if times == 1 else 1.0
+    # What hints ask for in time comes while sums are made.
+    is_hidden = (
+        plan.k_outside and plan.innermost == "m" and plan.prefetch_result and problem.reassociates
+    )
+    moved = (1 if is_hidden else 2) * size * times
+    seconds = share * (moved + elements * problem.finished_with) / far.rate
     tiles = elements * computed_part(plan, known.problem.n) / (plan.mr * plan.nr)
     if plan.k_outside:
-        seconds += 2 * size / rate + times * tiles * L3_SECONDS
+        seconds += 2 * size / far.rate
+        if not is_hidden:
+            seconds += times * tiles * far.latency
         if plan.innermost == "n":
             found = known.lost_pages(plan) * times * problem.m * -(-problem.n // plan.nc)
             seconds += 2 * L3_SECONDS * found
@@ -74,7 +81,7 @@ def mirroring(known: ContractionRates, plan: ContractionPlan) -> float:
     size = problem.n * problem.n * problem.result_bytes
     stays = problem.n * line <= known.near_1
     fetched = problem.result_bytes if stays else line
-    rate = known.rates.read_l2.core if known.is_near(size) else known.beyond_l2
+    rate = known.rates.read_l2.core if known.is_near(size) else known.beyond_l2.rate
     seconds = problem.n * problem.n / 2 * (1 / known.clock + fetched / rate)
     if problem.is_finished:
         packing = known.rates.pack_near if known.is_near(2 * size) else known.rates.pack_far

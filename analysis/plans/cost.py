@@ -148,12 +148,12 @@ def ending_cycles(core: Core, rows: Number, vectors: float) -> Number:
     return rows * vectors / core.store_ports + 2 * core.fma_latency + core.mispredict
 
 
-def restart_seconds(page_bytes: int, run: float) -> float:
+def restart_seconds(page_bytes: int, run: float, latency: float = L3_SECONDS) -> float:
     """
-    Seconds for each byte that a stream of pieces of `run` bytes waits at their beginnings: twice the latency of the
-    last cache on each page, or once for each piece that is shorter.
+    Seconds for each byte that a stream of pieces of `run` bytes waits at their beginnings: twice the latency of where it
+    comes from on each page, or once for each piece that is shorter.
     """
-    return max(2 * L3_SECONDS / page_bytes, L3_SECONDS / run if run < page_bytes else 0.0)
+    return max(2 * latency / page_bytes, latency / run if run < page_bytes else 0.0)
 
 
 def kept_bytes(cache: Cache) -> int:

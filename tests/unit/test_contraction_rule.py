@@ -37,7 +37,10 @@ def test_a_sum_in_one_go_stays_in_registers():
 
 def test_a_long_sum_goes_by_blocks():
     text = loops(200, 200, 5000)
-    assert order(text, "j.block", "k.block", "i.block", "j.tile", "tile.in0", "k.step", "tile.out0")
+    assert order(text, "k.block", "i.block", "j.tile", "i.tile", "tile.in0", "k.step", "tile.out0")
+    # A tile is added to the result when it is complete, which it asks for before.
+    assert "fastmath<reassoc,contract>" in text[text.index('"tile.out0"') :]
+    assert order(text, "k.step", "tile.out0") and "loop.prefetch %matmul[%i_block" in text
 
 
 def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():

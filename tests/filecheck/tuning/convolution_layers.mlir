@@ -54,11 +54,11 @@
 // ZEN5: c3_14.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_7.
-// ZEN5-NEXT: chosen contraction: direct, tile 2x7x32 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
+// ZEN5-NEXT: chosen contraction: direct, tile 7x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_s2.
-// ZEN5-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
 // ZEN5: c1_56.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1568, KC 64, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: c1_7.
 // ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N;
 // ZEN5: first.

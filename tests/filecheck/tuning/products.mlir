@@ -43,24 +43,24 @@
 // SPR: ragged.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: gram.
-// SPR-NEXT: chosen contraction: tile 9x24, MC 9, NC 168, KC 1000, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches C, mirrors C;
+// SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 256, KC 256, M tiles innermost, packs nothing, peels N, prefetches C;
 // ZEN3: p512.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 96, KC 512, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 512, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p1024.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p2048.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 2048, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: nt.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: tn.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: f64.
-// ZEN3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 5x8, MC 75, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 768, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 3072, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
 // ZEN3: deep.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
 // ZEN3: small.
@@ -77,36 +77,36 @@
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 512, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: p1024.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: p2048.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 64, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: nt.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: tn.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 39, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
-// ZEN5-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, peels M and N, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 8x24, MC 48, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
 // ZEN5: wide.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 192, KC 768, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 128, KC 768, N tiles innermost, packs B, peels M, prefetches C;
 // ZEN5: deep.
-// ZEN5-NEXT: chosen contraction: tile 8x48, MC 128, NC 768, KC 1024, M tiles innermost, packs nothing;
+// ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing;
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // ZEN5: tall.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
 // ZEN5: ragged.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 333, KC 97, N tiles innermost, packs B, peels M and N, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
 // ZEN5: gram.
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
 // V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M, prefetches C;
 // V3: p1024.
-// V3-NEXT: chosen contraction: tile 4x24, MC 48, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 6x16, MC 114, NC 2048, KC 512, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 2048, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // V3: f64.
-// V3-NEXT: chosen contraction: tile 4x12, MC 24, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 5x8, MC 75, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 
 func.func @p256(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %matmul = graph.matmul %a, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>

@@ -11,17 +11,17 @@
 // PLAN-NOT: instead {{.*}} row by row
 
 // CHECK-LABEL: func.func private @large.
-// CHECK:         loop.for parallel "i.block"
-// CHECK-NEXT:      %left = loop.alloc arena : memref<1x1024x[[MR:[0-9]+]]xf32>
+// CHECK:         loop.for parallel threads "i.block"
+// CHECK-NEXT:      %left = loop.alloc arena : memref<1x512x[[MR:[0-9]+]]xf32>
 // CHECK:           arith.sitofp
 // CHECK:           loop.for parallel "j.tile"
 // CHECK-LABEL: func.func private @small.
 // CHECK-NEXT:    %left = loop.alloc arena : memref<512x128xf32>
-func.func @large(%a: tensor<1024x2048xi8>, %b: tensor<2048x1024xi8>) -> tensor<1024x1024xi32> {
-  %x = graph.cast %a : tensor<1024x2048xi8> -> tensor<1024x2048xi32>
-  %y = graph.cast %b : tensor<2048x1024xi8> -> tensor<2048x1024xi32>
-  %c = graph.matmul %x, %y : tensor<1024x2048xi32>, tensor<2048x1024xi32> -> tensor<1024x1024xi32>
-  func.return %c : tensor<1024x1024xi32>
+func.func @large(%a: tensor<4096x512xi8>, %b: tensor<512x256xi8>) -> tensor<4096x256xi32> {
+  %x = graph.cast %a : tensor<4096x512xi8> -> tensor<4096x512xi32>
+  %y = graph.cast %b : tensor<512x256xi8> -> tensor<512x256xi32>
+  %c = graph.matmul %x, %y : tensor<4096x512xi32>, tensor<512x256xi32> -> tensor<4096x256xi32>
+  func.return %c : tensor<4096x256xi32>
 }
 func.func @small(%a: tensor<512x128xi8>, %b: tensor<128x256xi8>) -> tensor<512x256xi32> {
   %x = graph.cast %a : tensor<512x128xi8> -> tensor<512x128xi32>
