@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import cast
 
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    IntegerAttr,
+    ModuleOp,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ..dialects import loop
+from ..dialects.dtypes import bit_width
 from ..dialects.finite import is_constant_finite
 from ..dialects.resources import GLOBAL_VALUE, ElementsAttr
+from ..dialects.shaped import is_tensor, tensor_type
+from .operations import operations_of_kinds
+
+LEAST_COUNTED = 1 << 20
+"""Bytes of constants from which they are counted: a second-level cache has room for less."""
 
 
 def globals_of(module: ModuleOp) -> dict[str, memref.GlobalOp]:
@@ -38,6 +51,28 @@ def constant_global(
     if not isinstance(found, memref.GlobalOp):
         return None
     return found if found.constant is not None or loop.LOAD in found.attributes else None
+
+
+def count_constants(module: ModuleOp) -> None:
+    """Say on a module at te how many bytes of constants its program has."""
+    constants = operations_of_kinds(module, {arith.ConstantOp})
+    count = sum(_bytes(v) for op in constants for v in op.results if is_tensor(v))
+    if count >= LEAST_COUNTED:
+        rounded = 1 << (count - 1).bit_length()
+        module.attributes[loop.CONSTANT_BYTES] = IntegerAttr(rounded, i64)
+
+
+def _bytes(value: SSAValue) -> int:
+    type_ = tensor_type(value)
+    return prod(type_.get_shape()) * bit_width(type_.get_element_type()) // 8
+
+
+def constant_bytes(op: Operation) -> int:
+    """How many bytes of constants the program has that an operation is in, about; 0 where they are few, or were not counted."""
+    while (around := op.parent_op()) is not None:
+        op = around
+    count = op.attributes.get(loop.CONSTANT_BYTES)
+    return count.value.data if isinstance(count, IntegerAttr) else 0
 
 
 def is_constant_argument(buffer: SSAValue) -> bool:

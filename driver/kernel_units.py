@@ -153,7 +153,11 @@ def _unit(
             for n in passed
         ),
     )
-    return ModuleOp([*globals_, kernel, program])
+    unit = ModuleOp([*globals_, kernel, program])
+    around = function.parent_op()
+    if constants and around is not None and loop.CONSTANT_BYTES in around.attributes:
+        unit.attributes[loop.CONSTANT_BYTES] = around.attributes[loop.CONSTANT_BYTES]
+    return unit
 
 
 def _marks(is_result: bool, given: Sequence[SSAValue]) -> DictionaryAttr:
@@ -173,10 +177,13 @@ def identity_of(unit: ModuleOp) -> str:
     said = cache(str)
     return repr(
         [
-            structure(op, loop_names=False, said=said)
-            if isinstance(op, func.FuncOp)
-            else sorted((name, said(value)) for name, value in op.properties.items())
-            for op in unit.ops
+            said(unit.attributes.get(loop.CONSTANT_BYTES)),
+            *(
+                structure(op, loop_names=False, said=said)
+                if isinstance(op, func.FuncOp)
+                else sorted((name, said(value)) for name, value in op.properties.items())
+                for op in unit.ops
+            ),
         ]
     )
 

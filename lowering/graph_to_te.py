@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ..analysis.constants import count_constants
 from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..dialects import graph
@@ -54,6 +55,7 @@ class ConvertGraphToTePass(StepwellPass):
         for function in operations_in(op):
             if isinstance(function, func.FuncOp):
                 _convert_function(function)
+        count_constants(op)
 
 
 def _check(module: ModuleOp) -> None:

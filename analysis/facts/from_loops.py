@@ -40,6 +40,7 @@ from .kernel import (
     Symbol,
     entries_held,
     number_of,
+    program_constants,
     sort_key,
     widest_number,
 )
@@ -94,7 +95,8 @@ class _Reader:
         # What is only looked up from is there for all iterations, in whatever order.
         written = {store.buffer for store in self.stores}
         is_complete = self.is_complete and not self.looked_up & written
-        facts = KernelFacts(buffers, tuple(self.statements), is_complete)
+        constants = program_constants(self.function, buffers)
+        facts = KernelFacts(buffers, tuple(self.statements), is_complete, constants)
         return LoopFacts(
             facts, tuple(self.loops), tuple(self.stores), tuple(self.loads), tuple(self.buffers)
         )

@@ -33,6 +33,7 @@ from .kernel import (
     Symbol,
     entries_held,
     number_of,
+    program_constants,
     sort_key,
     widest_number,
 )
@@ -78,7 +79,9 @@ class _Reader:
                 self._compute(op)
             elif not isinstance(op, te.YieldOp | arith.ConstantOp):
                 self.is_complete = False
-        return KernelFacts(tuple(self.buffers), tuple(self.statements), self.is_complete)
+        buffers, statements = tuple(self.buffers), tuple(self.statements)
+        constants = program_constants(self.kernel, buffers)
+        return KernelFacts(buffers, statements, self.is_complete, constants)
 
     def _add(
         self,

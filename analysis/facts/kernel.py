@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import memref_type, tensor_type
 from ...frozen import frozen
+from ..constants import constant_bytes
 from ..neighbours import may_be_held
 
 
@@ -252,10 +253,12 @@ class KernelFacts:
     statements: tuple[Statement, ...]
     is_complete: bool = True
     """False where something of the kernel is not described: a call, a copy, control flow that is not affine"""
+    constants: int = 0
+    """the bytes of all constants of the program, about, where the kernel reads some of them and they are many"""
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.buffers, self.statements, self.is_complete))
+        return hash((self.buffers, self.statements, self.is_complete, self.constants))
 
     def __hash__(self) -> int:
         return self._hash
@@ -326,6 +329,12 @@ def distributed(facts: KernelFacts) -> KernelFacts:
     return replace(facts, statements=statements)
 
 
+def program_constants(kernel: Operation, buffers: Iterable[BufferFacts]) -> int:
+    """`KernelFacts.constants` of a kernel with these buffers."""
+    reads_some = any(buffer.home is Home.CONSTANT for buffer in buffers)
+    return constant_bytes(kernel) if reads_some else 0
+
+
 def canonical(facts: KernelFacts) -> KernelFacts:
     """
     The facts with the axes of each statement in one order, whatever that of its loops is, and no loops shared.
@@ -335,7 +344,10 @@ def canonical(facts: KernelFacts) -> KernelFacts:
     Kernels that compute the same in another order of loops have equal canonical facts.
     """
     return KernelFacts(
-        facts.buffers, tuple(map(_canonical_statement, facts.statements)), facts.is_complete
+        facts.buffers,
+        tuple(map(_canonical_statement, facts.statements)),
+        facts.is_complete,
+        facts.constants,
     )
 
 

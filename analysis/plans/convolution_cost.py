@@ -262,10 +262,10 @@ class Model:
         weights, image, lost, tiles = self.traffic.coming(plan)
         scattered = image * lost if self._places(plan) > STREAMS else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
-        coming = (weights + image - scattered) / self._beyond_l2
+        coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
         if self.result_is_far and not plan.prefetch_block:
-            waiting = max(waiting, weights / self._beyond_l2 - computing / tiles)
+            waiting = max(waiting, weights / self._weights_rate - computing / tiles)
         half = (max(unforeseen, computing) + unforeseen - computing) / 2
         return waiting + self.unhidden * coming + half
 
@@ -304,6 +304,15 @@ class Model:
         size = self._image_bytes + self._weight_bytes
         is_cached = last.level > 2 and size <= last.bytes // last.shared_by
         return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
+
+    @cached_property
+    def _weights_rate(self) -> float:
+        """Bytes/s of the weights, which come from memory where all constants of the program leave the last cache between calls."""
+        last, facts = self.core.caches[-1], self.c.facts
+        is_constant = facts.buffers[self.c.right.buffer].home is Home.CONSTANT
+        if is_constant and facts.constants > last.bytes // last.shared_by:
+            return self.rates.read_memory.core
+        return self._beyond_l2
 
     @cached_property
     def _writing(self) -> float:
@@ -459,7 +468,7 @@ class Model:
     @property
     def coming(self) -> float:
         """Seconds that no arithmetic hides of the weights' coming, with every plan."""
-        return self.unhidden * self._weight_bytes / self._beyond_l2
+        return self.unhidden * self._weight_bytes / self._weights_rate
 
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""

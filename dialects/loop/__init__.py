@@ -19,6 +19,7 @@ from .access import Index, access, at_least_zero
 from .attributes import (
     ARENA,
     CONSTANT,
+    CONSTANT_BYTES,
     FINITE,
     LOAD,
     MARK,
@@ -53,6 +54,7 @@ __all__ = [
     "ARENA",
     "BUFFER_NAME",
     "CONSTANT",
+    "CONSTANT_BYTES",
     "FINITE",
     "LOAD",
     "MARK",

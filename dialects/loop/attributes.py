@@ -67,6 +67,12 @@ ARENA = "stepwell.arena"
 CONSTANT = "stepwell.constant"
 """Argument attribute of a kernel: its callers pass constants, whose contents are known when the program is loaded."""
 
+CONSTANT_BYTES = "stepwell.constant_bytes"
+"""
+Attribute of a module at te and below: how many bytes of constants its program has, rounded up to a power of two. A program of
+less than a mebibyte has none.
+"""
+
 FINITE = "stepwell.finite"
 """
 Argument attribute: no element of what callers pass is infinite or no number, so that a product with zero is zero. Kernels

@@ -125,6 +125,24 @@ def test_a_block_of_weights_comes_while_its_first_tile_is_computed():
     assert waits[1] > 1.1 * waits[0]
 
 
+def test_weights_come_from_memory_where_all_constants_leave_the_last_cache():
+    """Those of one layer would stay there."""
+    weights = np.zeros((512, 2048, 1, 1), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((1, 2048, 7, 7), np.float32))
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    assert found.facts.constants == 4 << 20
+    target = Target.of("zen5:l3=32M,read_memory=40e9")
+    near, far = (
+        replace(found, facts=replace(found.facts, constants=megabytes << 20))
+        for megabytes in (32, 64)
+    )
+    (plan,) = convolution.propose(near, target, 1)
+    waits = [
+        dict(convolution.cost(plan, one, target).terms)["streaming"] for one in (found, near, far)
+    ]
+    assert waits[0] == waits[1] < waits[2]
+
+
 @pytest.mark.parametrize("outputs", [7, 100])
 def test_either_order_of_rows_and_weights_computes_the_convolution(outputs: int):
     rng, target = np.random.default_rng(14), Target.of("host")

@@ -212,6 +212,17 @@ def test_facts_of_any_program_can_be_made(case: Case):
         assert len(from_te.buffers) and len(from_loops.buffers)
 
 
+def test_how_many_bytes_of_constants_a_program_has():
+    """Of te and of loops alike, about, by kernels that read some."""
+    weights = whole(700, 700)
+    found = both(lambda x: sw.exp(x @ weights) @ weights[:, :300] + x[:, :1], (whole(9, 700),))
+    for from_te, from_loops in found:
+        reads_some = any(buffer.home is Home.CONSTANT for buffer in from_loops.buffers)
+        assert from_te.constants == from_loops.constants == (4 << 20) * reads_some
+    few = whole(70, 70)
+    assert both(lambda x: x @ few, (whole(9, 70),))[0][0].constants == 0
+
+
 CONVOLUTION = """
 func.func @conv(%x: tensor<2x5x9x12xf32>, %w: tensor<7x5x3x2xf32>) -> tensor<2x7x5x11xf32> {
   %y = te.compute [%n = 2, %f = 7, %i = 5, %j = 11] add [%c = 5, %k = 3, %l = 2] (%a = %x[%n, %c, %i * 2 + %k - 1, %j + %l - 1] else 0.0 : f32, %b = %w[%f, %c, %k, %l]) : (tensor<2x5x9x12xf32>, tensor<7x5x3x2xf32>) -> tensor<2x7x5x11xf32> {

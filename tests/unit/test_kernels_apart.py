@@ -11,6 +11,7 @@ import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops
 from stepwell.analysis.levels import Level
 from stepwell.cache.store import Store
+from stepwell.dialects import loop
 from stepwell.driver.kernel_units import passed_numbers, units_of
 from stepwell.driver.options import Options
 from stepwell.driver.pipelines import lower_to
@@ -216,6 +217,19 @@ def test_what_a_program_gives_is_known_of_a_kernel_by_itself(
     apart = parse_text(str(unit))
     alone = next(op for op in apart.ops if isinstance(op, func.FuncOp))
     assert facts_of_loops(alone).facts == whole
+
+
+def test_how_many_constants_its_program_has_is_known_of_a_kernel_by_itself():
+    weights = np.zeros((600, 600), np.float32)
+
+    @sw.jit(cache=False)
+    def program(x: Any) -> Any:
+        return sw.cumsum(sw.relu(x @ weights), axis=0)
+
+    units = units_of(loops(program.lower(np.ones((9, 600), np.float32))))
+    counts = {name.sym_name.data: unit.attributes for name, unit in units.items()}
+    known = [loop.CONSTANT_BYTES in attributes for attributes in counts.values()]
+    assert sorted(known) == [False, True]
 
 
 def test_nothing_compiled_leaves_the_program():
