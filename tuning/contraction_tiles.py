@@ -427,11 +427,15 @@ class _Tiles:
         s.tidy()
 
     def _fetch_ahead(self) -> None:
-        """While a tile is computed, ask for the next panel of B, and for the next part of the result or of what it is finished with."""
+        """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
         if self.plan.prefetch and self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
             around = blocks or (self._level("n", "tile"),)
             self.prefetches += ask_for_panels(self.s, self.panels, around, self.summed)
+        if self.plan.prefetch_left and self.c.left.buffer != self.c.right.buffer:
+            rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
+            around = [loop for loop in self._level("m", "block").copies if loop.trips != 1]
+            self.prefetches += ask_for_panels(self.s, rows, around, self.summed)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams

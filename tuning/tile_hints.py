@@ -13,7 +13,7 @@ def ask_for_panels(
     s: Session, panels: BufferHandle, around: Iterable[LoopHandle], summed: LoopHandle
 ) -> tuple[LoopHandle, ...]:
     """
-    Ask for the panel that the next iteration of each loop `around` uses: to L2, a part of it in each step of the sums of the tiles
+    Ask for the panel, or the rows, that the next iteration of each loop `around` uses: to L2, a part of it in each step of the sums of the tiles
     that use the one before. The loops of the hints.
     """
     made: list[LoopHandle] = []

@@ -212,7 +212,7 @@ class _Domains:
         mc, nc, kc, innermost, k_outside = blocks
         return ContractionPlan(
             turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
-            False, self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), k_outside,
+            False, self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), False, k_outside,
             self.mirrored, sums_in=sums_in,
         )  # fmt: skip
 
@@ -236,7 +236,8 @@ class _Domains:
                     continue
                 plan = ContractionPlan(
                     plain.turned, mr, nr, mc, nc, kc, innermost, pack_left, pack_right, peel_m,
-                    peel_n, asks and pack_right, plain.prefetch_result, k_outside, self.mirrored,
+                    peel_n, asks and pack_right, plain.prefetch_result,
+                    self._asks_for_rows(plain, pack_left=pack_left), k_outside, self.mirrored,
                     sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
@@ -300,6 +301,22 @@ class _Domains:
             return False
         follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
         return follows and (k_outside or kc >= problem.k)
+
+    def _asks_for_rows(self, plain: ContractionPlan, *, pack_left: bool) -> bool:
+        """
+        Whether the rows of A that the next tiles use are asked for while others are used: those that are read where they are, beyond
+        L2. Prefetchers have to find each row anew, and begin again at each page.
+        """
+        left, model = self.problem.left, self.model
+        return (
+            plain.innermost == "n"
+            and not (pack_left or plain.turned or self.mirrored)
+            and left.summed == 1
+            and left.computing is None
+            and self.problem.m >= 2 * plain.mr
+            and model.target.takes_hints_in_sums
+            and model.far_share(left) > 0
+        )
 
     def _asks_for_panels(self, mc: int, nr: int, kc: int, k_outside: bool) -> bool:
         """

@@ -305,7 +305,8 @@ class Model(ContractionRates):
             far = self.beyond_of(size) if again > 1 else self.beyond_l2
             # The pages of a row and of the next one begin together where rows are read as they are, and are waited for once.
             alone = 1 if is_copied or left.summed != 1 else self.lost_pages(plan)
-            waiting = alone + (1 - alone) / min(plan.mr, problem.m)
+            together = 0 if plan.prefetch_left else 1 / min(plan.mr, problem.m)
+            waiting = alone + (1 - alone) * together
             restart = restart_seconds(self.core.page_bytes, run, far.latency)
             waited = elements * fetched * bytes_ * (self.waiting_left + restart)
             stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=far.rate)

@@ -45,6 +45,8 @@ class ContractionPlan:
     """the next panel of B is asked for while one is used"""
     prefetch_result: bool = False
     """the next tile's part of C is asked for while one is computed"""
+    prefetch_left: bool = False
+    """the next rows of A are asked for"""
     k_outside: bool = False
     """blocks of KC terms, if fewer than K, are outside of the loops over rows"""
     mirrored: bool = False
@@ -71,7 +73,8 @@ class ContractionPlan:
         words += ["A in its own order"] if self.left_in_rows else []
         words += [f"peels {' and '.join(peeled)}"] if peeled else []
         words += ["K blocks outside of M"] if self.k_outside else []
-        asked = [name for name, on in (("B", self.prefetch), ("C", self.prefetch_result)) if on]
+        hints = (("A", self.prefetch_left), ("B", self.prefetch), ("C", self.prefetch_result))
+        asked = [name for name, on in hints if on]
         words += [f"prefetches {' and '.join(asked)}"] if asked else []
         words += ["rows in lanes"] if self.turned else []
         words += ["mirrors C"] if self.mirrored else []

@@ -43,6 +43,14 @@ PLANS: dict[str, dict[str, Any]] = {
     "columns innermost": {"mc": 3, "innermost": "n", "nc": 16},
     "rows as they are": {"mc": 3, "innermost": "n", "pack_left": False, "peel_m": True},
     "result prefetched": {"mc": 3, "innermost": "n", "nc": 16, "prefetch_result": True},
+    "next rows prefetched": {
+        "mc": 3,
+        "innermost": "n",
+        "nc": 16,
+        "pack_left": False,
+        "prefetch_left": True,
+        "peel_m": True,
+    },
     "equal blocks": {"kc": 6, "nr": 16},
 }
 

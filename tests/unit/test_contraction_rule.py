@@ -51,6 +51,15 @@ def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
     assert order(text, "i.block", "j.tile", "i.row") and "loop.prefetch %right" not in text
 
 
+def test_rows_that_come_from_beyond_l2_are_asked_for():
+    # Those of the next tiles, which are contiguous: a few elements in each step of the sums of the tiles beside each other.
+    text = loops(512, 512, 512)
+    assert re.search(
+        r"loop.prefetch %a\[%i_\w+ \* (\d+) \+ \1, %j_tile \* \d+ \+ %k \* \d+\], read", text
+    )
+    assert "loop.prefetch %a" not in loops(96, 96, 96)
+
+
 def test_b_is_read_as_it_is_where_its_rows_stream():
     assert "arena" not in loops(96, 96, 400)
     assert "%right" in loops(96, 1024, 400)  # rows a page apart

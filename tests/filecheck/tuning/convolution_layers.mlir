@@ -18,7 +18,7 @@
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C;
 // SPR: c1_7.
-// SPR-NEXT: chosen contraction: tile 12x32, MC 12, NC 49, KC 2048, N tiles innermost, packs B, peels M;
+// SPR-NEXT: chosen contraction: tile 12x32, MC 12, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: first.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // SPR: grouped.
@@ -37,9 +37,9 @@
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: c1_56.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: c1_7.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches A and C;
 // ZEN3: first.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: grouped.
@@ -58,9 +58,9 @@
 // ZEN5: c3_s2.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
 // ZEN5: c1_56.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: c1_7.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N, prefetches A;
 // ZEN5: first.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN5: grouped.

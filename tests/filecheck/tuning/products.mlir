@@ -10,36 +10,36 @@
 // ICX: p256.
 // ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
 // ICX: p512.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: p1024.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: p2048.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: f64.
-// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 
 // SPR: p256.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
 // SPR: p512.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs B, peels M and N, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // SPR: p2048.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: nt.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // SPR: tn.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs A and B, peels M, prefetches C;
 // SPR: f64.
-// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // SPR: wide.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs B, prefetches C;
 // SPR: deep.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 3072, N tiles innermost, packs B, prefetches C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 3072, N tiles innermost, packs B, prefetches A and C;
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs B, peels M and N;
 // SPR: tall.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: ragged.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: gram.
@@ -66,34 +66,34 @@
 // ZEN3: small.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // ZEN3: tall.
-// ZEN3-NEXT: chosen contraction: tile 5x16, MC 715, NC 32, KC 64, M tiles innermost, packs B, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: ragged.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: gram.
 // ZEN3-NEXT: chosen contraction: tile 6x8, MC 150, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN5: p256.
 // ZEN5-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
 // ZEN5: p512.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 512, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 192, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p1024.
-// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p2048.
-// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: nt.
-// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 128, KC 1024, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: tn.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 39, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
-// ZEN5-NEXT: chosen contraction: tile 8x24, MC 48, NC 1024, KC 1024, M tiles innermost, packs B, peels N, prefetches B and C;
+// ZEN5-NEXT: chosen contraction: tile 9x24, MC 9, NC 48, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ZEN5: wide.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 128, KC 768, N tiles innermost, packs B, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 128, KC 768, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: deep.
 // ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing;
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
 // ZEN5: tall.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 20000, NC 32, KC 64, M tiles innermost, packs nothing, peels M, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: ragged.
 // ZEN5-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
 // ZEN5: gram.
