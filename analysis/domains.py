@@ -98,7 +98,7 @@ class Around:
     @cached_property
     def space(self) -> isl.Space:
         """The loops' variables, without names: copies of a loop and loops of other nests are over the same sets."""
-        return _space(self.parameters, self.depth)
+        return space_of(self.parameters, self.depth)
 
     @property
     def variables(self) -> tuple[isl.PwAff, ...]:
@@ -123,7 +123,8 @@ class Around:
 
 
 @lru_cache(REMEMBERED)
-def _space(parameters: int, depth: int) -> isl.Space:
+def space_of(parameters: int, depth: int) -> isl.Space:
+    """Parameters, which have names, and variables, which have none."""
     space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, parameters, depth)
     for n in range(parameters):
         space = space.set_dim_name(isl.dim_type.param, n, f"p{n}")
@@ -132,13 +133,13 @@ def _space(parameters: int, depth: int) -> isl.Space:
 
 @lru_cache(REMEMBERED)
 def _local_space(parameters: int, depth: int) -> isl.LocalSpace:
-    return isl.LocalSpace.from_space(_space(parameters, depth))
+    return isl.LocalSpace.from_space(space_of(parameters, depth))
 
 
 @lru_cache(REMEMBERED)
 def _variables(parameters: int, depth: int) -> tuple[isl.PwAff, ...]:
     """The functions that are parameters and then loops' variables: one space is that of all nests as deep."""
-    space = _space(parameters, depth)
+    space = space_of(parameters, depth)
     found = [parameter(space, n) for n in range(parameters)]
     return (*found, *(variable(space, n) for n in range(depth)))
 

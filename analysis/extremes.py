@@ -153,8 +153,10 @@ def iteration_counts(around: Around, lower: Exprs, upper: Exprs, step: int) -> R
         return count, count
     low, high = _count_within(around, lower, upper, step)
     counts = counts_at_corners(around, lower, upper, step)
-    if counts and (low, high) == (min(counts), max(counts)):
-        return low, high
+    if counts and high == max(counts):
+        least = min(counts)
+        if least == low or least == _least_count(around, lower, upper, step):
+            return least, high
     return value_range(iteration_count(around, lower, upper, step), around.domain)
 
 
@@ -184,6 +186,19 @@ def _count_within(around: Around, lower: Exprs, upper: Exprs, step: int) -> Rang
     return least, max(0, -(-min(highs) // step)) if highs else None
 
 
+def _least_count(around: Around, lower: Exprs, upper: Exprs, step: int) -> int:
+    """A number of iterations that there are at least, as single bounds of the loops around say."""
+    if len(lower) != 1:
+        return 0
+    lengths: list[int] = []
+    for end in upper:
+        form = linear_form(difference(end, lower[0]), around.parameters + around.depth)
+        if form is None:
+            return 0
+        lengths.append(max(_lows(around, form), default=0) if any(form[0]) else form[1])
+    return max(0, -(-min(lengths, default=0) // step))
+
+
 @lru_cache(REMEMBERED)
 def is_never_negative(around: Around, expr: AffineExpr) -> bool:
     """Whether an expression is at least zero in all iterations."""
@@ -203,8 +218,11 @@ def is_kept_up_by_a_bound(around: Around, expr: AffineExpr) -> bool:
     `107 - 6 i - v` is where `6 i` ends before 100 and `v` before 8.
     """
     form = linear_form(expr, around.parameters + around.depth)
-    if form is None or not any(form[0]):
-        return False
+    return form is not None and any(form[0]) and any(low >= 0 for low in _lows(around, form))
+
+
+def _lows(around: Around, form: tuple[Sequence[int], int]) -> Iterator[int]:
+    """What a linear function is at least: because of each bound that moves with the last variable of both, and the ranges of others."""
     known = counters(around)
     for (coefficients, innermost), least in _kept_up(around).items():
         times, rest = divmod(form[0][innermost], coefficients[innermost])
@@ -212,9 +230,8 @@ def is_kept_up_by_a_bound(around: Around, expr: AffineExpr) -> bool:
             others = [c - times * k for c, k in zip(form[0], coefficients, strict=True)]
             number = form[1] + times * least
             low = extent(known.over((others, number)), known.ranges)[0]
-            if low is not None and low >= 0:
-                return True
-    return False
+            if low is not None:
+                yield low
 
 
 @lru_cache(REMEMBERED)
@@ -277,3 +294,13 @@ def is_always_multiple(around: Around, expr: AffineExpr, factor: int) -> bool:
         return False
     value = around.values([expr])[0]
     return around.domain.is_subset(value.mod_val(isl.Val(factor)).zero_set())
+
+
+def are_lengths_multiples(around: Around, lower: Exprs, upper: Exprs, number: int) -> bool:
+    """Whether each end of a loop that stands there is seen to be a multiple of a number away from its beginning."""
+    if len(lower) != 1:
+        return False
+    forms = [linear(difference(end, lower[0]), around) for end in upper]
+    return all(
+        form is not None and not any(c % number for c in (*form[0], form[1])) for form in forms
+    )

@@ -87,6 +87,8 @@ def test_tiles_with_a_rest_take_no_exact_sets(monkeypatch: pytest.MonkeyPatch) -
     assert not extremes.is_never_negative(tiles, end - i - 48)
     assert extremes.are_never_positive(tiles, (i - 960,))
     assert extremes.is_always_multiple(tiles, i * 2 + 96, 96)
+    assert extremes.are_lengths_multiples(tiles, (i,), (i + 48, end), 8)
+    assert not extremes.are_lengths_multiples(tiles, (i,), (i + 48, end), 16), "the last one has 40"
 
 
 def test_what_bounds_of_loops_say_takes_no_exact_sets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,3 +112,4 @@ def test_what_bounds_of_loops_say_takes_no_exact_sets(monkeypatch: pytest.Monkey
     assert extremes.only_value(blocks, rest.ceil_div(6)) is None
     assert extremes.counts_at_corners(blocks, (zero,), (three, rest.ceil_div(6)), 1) == {2, 3}
     assert extremes.iteration_counts(blocks, (zero,), (three, rest.ceil_div(6)), 1) == (2, 3)
+    assert extremes.iteration_counts(tiles, (zero,), (six, rest - t * 6), 1) == (4, 6)

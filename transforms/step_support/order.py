@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import applied, as_map, constant, parameter, pw_aff, variable
 from ...analysis.dependence import Dependence, Unless
+from ...analysis.domains import space_of
 from ...analysis.effects import hidden_effects
 from ...analysis.frames import constant_value
 from ...analysis.scop import Access
@@ -34,11 +35,7 @@ class TimeSpace:
         self.nest = nest
         scop = nest.dependences.scop
         self.length = scop.time_length
-        names = [f"p{n}" for n in range(len(scop.parameters))]
-        space = isl.Space.create_from_names(
-            isl.DEFAULT_CONTEXT, set=[f"t{n}" for n in range(self.length)], params=names
-        )
-        self.space = space
+        self.space = space_of(len(scop.parameters), self.length)
 
     def entries(self) -> list[isl.PwAff]:
         """The entries of the vector themselves."""

@@ -8,7 +8,12 @@ import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.domains import iteration_count
-from ...analysis.extremes import are_numbers, counts_at_corners, iteration_counts
+from ...analysis.extremes import (
+    are_lengths_multiples,
+    are_numbers,
+    counts_at_corners,
+    iteration_counts,
+)
 from ...dialects import loop
 from .nest import Nest
 from .rewrite import BoundExprs, lower_bound, upper_bound
@@ -81,9 +86,12 @@ class TripCount:
         least, greatest = self.range()
         if least == greatest:
             return least % factor == 0
-        count = self._count()
-        if count is None:
+        if self._lower is None or self._upper is None:
             return False
+        around, span = self._around.around, factor * self._step
+        if are_lengths_multiples(around, self._lower, self._upper, span):
+            return True
+        count = iteration_count(around, self._lower, self._upper, self._step)
         return self._around.domain.is_subset(count.mod_val(isl.Val(factor)).zero_set())
 
     def first(self) -> BoundExprs | None:
