@@ -421,8 +421,6 @@ class _Tiles:
             if not self.by_panels:
                 tile = pad_loops(s, tile)
             self.tiles.append((tile, kept))
-        if not self.peels_tiles:
-            self._fetch_ahead()
         self.cut_copies = [cut_into_panels(s, packing) for packing in self.packings]
         s.tidy()
 
@@ -492,7 +490,7 @@ class _Tiles:
         vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
         if self.peels_tiles:
             self._peel_rows()
-            self._fetch_ahead()
+        self._fetch_ahead()
         s.tidy()
         vectorize_panels(s, arranged)
         short = list(self.prefetches)
