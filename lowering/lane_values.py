@@ -117,7 +117,9 @@ class LaneValues:
 
     def dense(self, type_: VectorType[Attribute], values: Sequence[int | float]) -> SSAValue:
         """The vector of these numbers, or of one number in every lane."""
-        return self.scalar.expander.constant_of(_elements(type_, values))
+        if is_float(type_.element_type):
+            return self.scalar.expander.constant_of(elements(type_, values))
+        return self.scalar.expander.constant_of(_whole_elements(type_, tuple(values)))
 
     @contextmanager
     def in_lane(
@@ -185,10 +187,18 @@ def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
 
 @lru_cache(maxsize=256)
 def _zeros(element: Attribute, lanes: int) -> DenseIntOrFPElementsAttr:
-    return _elements(vector_type(element, lanes), [0.0 if is_float(element) else 0])
+    return elements(vector_type(element, lanes), [0.0 if is_float(element) else 0])
 
 
-def _elements(
+@lru_cache(maxsize=256)
+def _whole_elements(
+    type_: VectorType[Attribute], values: tuple[int | float, ...]
+) -> DenseIntOrFPElementsAttr:
+    """Of whole numbers: masks and offsets of lanes come again, and xDSL looks at each lane in turn."""
+    return elements(type_, values)
+
+
+def elements(
     type_: VectorType[Attribute], values: Sequence[int | float]
 ) -> DenseIntOrFPElementsAttr:
     return DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]

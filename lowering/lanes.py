@@ -8,10 +8,17 @@ Every operation of the body runs for all lanes before the next one does, which i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import copysign
 
 from xdsl.dialects import affine, arith, math, memref, scf, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, VectorType, i1
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    VectorType,
+    i1,
+)
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
@@ -35,6 +42,7 @@ from .lane_values import (
     LaneValues,
     ScalarConverter,
     both,
+    elements,
     extract,
     inserted,
     shuffled,
@@ -376,8 +384,8 @@ class LaneConverter:
         other = next(v for v in combine.operands if v is not update.load.result)
         value = self.values.vector(builder, other)
         element = combine.results[0].type
-        identity = _identity(update.operator, element)
-        rest = self.values.dense(self.values.type_of(element), [identity])
+        identities = _identities(update.operator, self.values.type_of(element))
+        rest = self.scalar.expander.constant_of(identities)
         if self.values.mask is not None:
             value = builder.emit(VectorSelectOp, (self.values.mask, value, rest), value.type)
         return value, rest
@@ -447,6 +455,11 @@ _KINDS: dict[type[Operation], CombiningKindFlag] = {
     arith.MaximumfOp: CombiningKindFlag.MAXIMUMF,
     arith.MinimumfOp: CombiningKindFlag.MINIMUMF,
 }
+
+
+@lru_cache(maxsize=256)
+def _identities(operator: str, type_: VectorType[Attribute]) -> DenseIntOrFPElementsAttr:
+    return elements(type_, [_identity(operator, type_.element_type)])
 
 
 def _identity(operator: str, element: Attribute) -> int | float:
