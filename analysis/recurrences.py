@@ -41,7 +41,7 @@ def recurrences(
     loads: dict[_Element, loop.LoadOp] = {}
     stores: dict[_Element, loop.StoreOp] = {}
     for op in operations_within(for_op.body):
-        if not isinstance(op, loop.LoadOp | loop.StoreOp) or op in reductions:
+        if (type(op) is not loop.LoadOp and type(op) is not loop.StoreOp) or op in reductions:
             continue
         if op.buffer in varying or any(value in varying for value in op.operands_):
             continue

@@ -103,16 +103,16 @@ class _Reader:
 
     def _block(self, block: Block, around: tuple[loop.ForOp, ...]) -> None:
         for op in block.ops:
-            if isinstance(op, loop.ForOp):
+            if type(op) is loop.ForOp:
                 self.axes[op] = Axis(_extent(op), _ROLES[op.kind.data])
                 self._block(op.body.block, (*around, op))
-            elif isinstance(op, loop.StoreOp):
+            elif type(op) is loop.StoreOp:
                 self._statement(op, around)
-            elif isinstance(op, loop.IfOp) and not op.results:
+            elif type(op) is loop.IfOp and not op.results:
                 for region in op.regions:
                     for inner in region.blocks:
                         self._block(inner, around)
-            elif isinstance(op, memref.LoadOp):
+            elif type(op) is memref.LoadOp:
                 self.looked_up.add(op.memref)
             elif not _is_described(op):
                 self.is_complete = False
@@ -340,12 +340,16 @@ def _depth(value: SSAValue) -> int:
     return count
 
 
+_HARMLESS = frozenset(
+    (loop.AllocOp, loop.PrefetchOp, loop.LoadOp, memref.GetGlobalOp, affine.ApplyOp)
+)
+
+
 def _is_described(op: Operation) -> bool:
     """Whether statements say all there is to say of an operation that is neither a loop nor a store."""
-    harmless = loop.AllocOp | loop.PrefetchOp | loop.LoadOp | memref.GetGlobalOp | affine.ApplyOp
-    if isinstance(op, harmless) or op.has_trait(IsTerminator):
+    if type(op) in _HARMLESS or op.has_trait(IsTerminator):
         return True
-    if isinstance(op, loop.IfOp):  # one that yields values, which statements use
+    if type(op) is loop.IfOp:  # one that yields values, which statements use
         return all(_is_described(inner) for inner in op.walk() if inner is not op)
     return has_no_effect(type(op)) or is_side_effect_free(op)
 

@@ -181,7 +181,7 @@ def _with_split(step: Vectorize, nests: Nests, plan: VectorizePlan) -> Vectorize
 def _check_body(step: Vectorize, for_op: loop.ForOp, varying: set[SSAValue]) -> None:
     """Raise the refusal for what cannot run in lanes."""
     for op in operations_in(for_op):
-        if isinstance(op, loop.ForOp):
+        if type(op) is loop.ForOp:
             if any(v in varying for v in op.operands):
                 raise refuse(
                     step,
@@ -189,7 +189,7 @@ def _check_body(step: Vectorize, for_op: loop.ForOp, varying: set[SSAValue]) -> 
                     "all lanes",
                     remedy=f"reorder so that '{for_op.loop_name.data}' is the innermost loop",
                 )
-        elif isinstance(op, func.CallOp) or (op.regions and not isinstance(op, loop.IfOp)):
+        elif type(op) is func.CallOp or (op.regions and type(op) is not loop.IfOp):
             raise refuse(
                 step,
                 f"'{op.name}' in its body cannot run in lanes",
@@ -201,7 +201,9 @@ def _strided(for_op: loop.ForOp, varying: set[SSAValue]) -> tuple[str, ...]:
     """The names of the buffers in which neighbouring lanes use elements that are not neighbours."""
     names: dict[str, None] = {}
     for op in operations_in(for_op):
-        if isinstance(op, loop.LoadOp | loop.StoreOp) and not _is_dense(op, for_op, varying):
+        if (type(op) is loop.LoadOp or type(op) is loop.StoreOp) and not _is_dense(
+            op, for_op, varying
+        ):
             names[loop.buffer_name(op.buffer) or "a buffer"] = None
     return tuple(names)
 

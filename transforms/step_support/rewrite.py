@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeGuard
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine
@@ -56,11 +57,20 @@ def substitute(value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]) 
         if type(user) is loop.StoreOp and operands_of(user)[0] is value:
             # An index that is itself stored stands in no map.
             user.operands[0] = _applied_before(user, value, expr, operands)
-        if isinstance(user, AffineOp | affine.ApplyOp):
+        if _is_affine(user):
             _substitute_in(user, value, expr, operands)
         else:
             replacement = _applied_before(user, value, expr, operands)
             user.operands = [replacement if v is value else v for v in user.operands]
+
+
+def _is_affine(op: Operation) -> TypeGuard[AffineOp | affine.ApplyOp]:
+    return type(op) in _AFFINE
+
+
+_AFFINE = frozenset(
+    (loop.ForOp, loop.IfOp, loop.LoadOp, loop.StoreOp, loop.PrefetchOp, affine.ApplyOp)
+)
 
 
 def _applied_before(
@@ -90,31 +100,27 @@ def _substitute_in(
         new, kept = _substituted(tuple(exprs), replaced, expr, first_positions(values))
         return new, [values[n] for n in kept]
 
-    match user:
-        case loop.LoadOp() | loop.StoreOp() | loop.PrefetchOp():
-            exprs, values = rewritten(user.map.data.results, list(user.operands_))
-            set_subscripts(user, exprs, values)
-        case loop.ForOp():
-            set_bounds(
-                user,
-                rewritten(*lower_bound(user)),
-                rewritten(*upper_bound(user)),
-            )
-        case loop.IfOp():
-            constraints = user.condition.data.constraints
-            exprs, values = rewritten([c.lhs for c in constraints], list(user.condition_operands))
-            set_condition(
-                user,
-                [
-                    AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False)
-                    for c, e in zip(constraints, exprs, strict=True)
-                ],
-                values,
-            )
-        case affine.ApplyOp():
-            exprs, values = rewritten([applied(user)], list(user.mapOperands))
-            user.operands = values
-            user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
+    if type(user) is loop.ForOp:
+        set_bounds(user, rewritten(*lower_bound(user)), rewritten(*upper_bound(user)))
+    elif type(user) is loop.IfOp:
+        constraints = user.condition.data.constraints
+        exprs, values = rewritten([c.lhs for c in constraints], list(user.condition_operands))
+        parts = zip(constraints, exprs, strict=True)
+        set_condition(
+            user,
+            [AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts],
+            values,
+        )
+    elif type(user) is affine.ApplyOp:
+        exprs, values = rewritten([applied(user)], list(user.mapOperands))
+        user.operands = values
+        user.map = AffineMapAttr(AffineMap(len(values), 0, exprs))
+    else:
+        assert (
+            type(user) is loop.LoadOp or type(user) is loop.StoreOp or type(user) is loop.PrefetchOp
+        )
+        map_ = user.map.data
+        set_subscripts(user, *rewritten(map_.results, last_operands(user, map_.num_dims)))
 
 
 @lru_cache(REMEMBERED)
