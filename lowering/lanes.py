@@ -355,9 +355,12 @@ class LaneConverter:
         stride = self.values.stride(expr, operands)
         mask_type = self.values.type_of(i1)
         expander = self.scalar.expander
-        if stride == -1 and kind is AffineConstraintKind.ge:
-            first = self.values.expand(builder, expr + 1, operands)
-            return builder.shared(vector.CreateMaskOp, (first,), mask_type, mark=self.values.lanes)
+        if stride in (-1, 1) and kind is AffineConstraintKind.ge:
+            # The first lanes, or all but these: their number is compared in 32 bits.
+            first = self.values.expand(builder, expr + 1 if stride == -1 else -expr, operands)
+            sides = (first,)
+            lanes = builder.shared(vector.CreateMaskOp, sides, mask_type, mark=self.values.lanes)
+            return lanes if stride == -1 else self._inverted(builder, lanes)
         word = PREDICATES[kind]
         values = self.values.indices(builder, expr, operands)
         zeros = self.values.spread(builder, expander.constant(0))

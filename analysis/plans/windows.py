@@ -24,9 +24,9 @@ from .cost import (
     half_part,
     kept_bytes,
     most_in_a_set,
-    round_up,
     unhidden_part,
 )
+from .windows_copies import ImageCopies
 from .windows_plan import WindowsPlan
 
 MOST_VECTORS = 4
@@ -38,13 +38,29 @@ Terms of a tile that are written out at most. Each is an instruction or two; mor
 """
 
 COMPARED = 2
-"""Instructions by which the lanes of a vector of indices are compared with a number: an addition, and a comparison."""
+"""Instructions by which the lanes of a vector are compared with a number: a broadcast, and a comparison."""
 
-INDEX_BYTES = 8
-"""Of an index in a lane."""
+LANE_BYTES = 4
+"""Of the number of a lane."""
 
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
+
+
+QUEUED_PART = 0.29
+"""
+The part of the instructions under way that may be multiply-adds whose operands are awaited, in the schedulers from which they
+begin: 60 of 192 on Haswell, 97 of 224 on Skylake, 97 of 352 on Ice Lake, 64 of 256 on Zen 3, 76 of 448 on Zen 5. (Fog, "The
+microarchitecture of Intel, AMD and VIA CPUs".)
+"""
+
+SHARPNESS = 4
+"""
+How near the time of a tile is to the longer of what its ports and its chains take, as the exponent of a mean of both: each is the
+limit for a part of the time, as instructions are given to a port before it is known when they can begin. Tiles of 4 to 14
+rows with 25 and 49 terms, as assembly on Zen 5, take the time of this mean to 7 %, where the longer one alone is up to a fifth
+less.
+"""
 
 
 HALVES_BYTES = 32
@@ -144,7 +160,7 @@ def _plans(model: _Model) -> Iterator[WindowsPlan]:
                 break
             for each in ordered:
                 yield each
-                if each.halo and row is not None and not model.is_near(each):
+                if each.halo and row is not None and not model.copies.is_near(each):
                     yield replaced(each, strips=True)
         if row is not None and r.extent(row) * vectors < model.core.vector_registers:
             whole = _plan(model, vectors * width, (row, r.extent(row)))
@@ -172,12 +188,15 @@ class _Model:
         self.clock = cycles_per_second(target)
         self.terms = found.extent(*found.window)
         self.padding = Padding(found)
+        self.copies = ImageCopies(found, self.core, self.width)
         self.unhidden, self.half = unhidden_part(target), half_part(target)
 
     def registers(self, plan: WindowsPlan) -> int:
         """
-        Vectors that a tile uses: accumulators, a column of the filter, and the column's part of the image for a row. Where terms of
-        rows are written out around them, those that the next term uses for another row stay, too.
+        Vectors that a tile uses: accumulators, a column of the filter, and a row of the image, which all rows of the tile use
+        before the next one is loaded: LLVM orders terms that are written out so that they need few registers. Masks are
+        vectors before AVX-512. Where terms of rows are written out around them, those that the next term uses for another
+        row stay, too.
         """
         vectors, rows = self._tile(plan)
         taps = self.r.extent(*plan.inner)
@@ -186,8 +205,11 @@ class _Model:
         if dealt is None:
             whole = abs(self._stride or 0) if self.is_strided else 0  # to be shuffled
             kept = any(plan.is_skip_written_out(axis) for _, axis in plan.skips)
-            read = taps + (rows if kept else 0)
-            return vectors * rows + filters + read * vectors + whole
+            masks = 0
+            if plan.masked:
+                masks = vectors * (not self.core.stores_by_masks) + COMPARED * self._moves(plan)
+            read = 1 + (rows if kept else 0)
+            return vectors * rows + filters + read * vectors + masks + whole
         # Rows are done one after the other, unless a loop runs around them. The next one uses what has been dealt out of the
         # rows of the image that both have; and the next tile the vectors at its border. Shuffles are told lanes by a vector.
         kept = 0
@@ -300,12 +322,21 @@ class _Model:
         part = self.half if 2 * plan.lanes[1] <= self.width else 1.0
         sums = self.terms * rows * vectors
         busy = max((sums + shuffles) / core.fma_ports, loads / core.load_ports) * part
-        # Rows do not wait for each other, the terms of one do, while a core looks ahead to the next tile.
-        latency = (
-            self.terms * (core.fma_latency + 1) * min(1.0, (sums + loads + shuffles) / core.window)
-        )
+        # Rows do not wait for each other, the terms of one do, while schedulers hold multiply-adds of the next tile as well.
+        latency = self._chain * sums / (sums + self._queued)
         ending = part * rows * vectors / core.store_ports + core.fma_latency
-        return max(busy, latency) + ending + (self._masking(plan, vectors) if is_edge else 0.0)
+        both = (busy**SHARPNESS + latency**SHARPNESS) ** (1 / SHARPNESS)
+        return both + ending + (self._masking(plan, vectors) if is_edge else 0.0)
+
+    @property
+    def _chain(self) -> int:
+        """Cycles in which the terms of one sum follow each other."""
+        return self.terms * (self.core.fma_latency + 1)
+
+    @property
+    def _queued(self) -> float:
+        """Multiply-adds that wait for their operands where they can begin."""
+        return QUEUED_PART * self.core.window
 
     def _read(self, plan: WindowsPlan, rows: int) -> int:
         """How many rows of the image a tile reads for each of the terms that rows do not share."""
@@ -346,15 +377,19 @@ class _Model:
 
     def _masking(self, plan: WindowsPlan, vectors: int) -> float:
         """
-        Cycles in which a tile's masks are worked out, where they differ between the terms of a loop: the places of a vector's lanes, as
-        indices, are compared with both ends of the image.
+        Cycles in which a tile's masks are worked out, where they differ between the terms of a loop: the numbers of a vector's lanes,
+        in 32 bits, are compared with the end of the image, or with both where a tile has whole rows.
         """
-        moving = [axis for axis in self.r.taps(plan.lanes[0]) if axis in plan.outer]
-        if not moving:
+        if not self._moves(plan):
             return 0.0
-        vectors *= 2 * COMPARED * self.width // self.core.lanes(INDEX_BYTES)
+        ends = 1 if plan.lanes[1] < self.r.extent(plan.lanes[0]) else 2
+        vectors *= ends * COMPARED * -(-self.width // self.core.lanes(LANE_BYTES))
         # Comparisons begin beside multiply-adds where additions do.
         return self.r.extent(*plan.outer) * vectors / (self.core.fma_ports + self.core.add_ports)
+
+    def _moves(self, plan: WindowsPlan) -> bool:
+        """Whether masks differ between the terms of a loop."""
+        return any(axis in plan.outer for axis in self.r.taps(plan.lanes[0]))
 
     def _loads(self, access: Access, plan: WindowsPlan) -> float:
         """Instructions for one vector of an operand."""
@@ -430,40 +465,26 @@ class _Model:
         size = self.r.facts.buffers[self.r.image.buffer].shape[dimension]
         return (size if isinstance(size, int) else 1) * self.r.facts.element_bytes(self.r.image)
 
-    def _copy_bytes(self, plan: WindowsPlan) -> float:
-        """The size of a copy of the image with its border: of a plane, or of a strip of it."""
-        image, r = self.r.image, self.r
-        *outer, last = (e for e in r.facts.buffers[image.buffer].shape if isinstance(e, int))
-        apart = r.extent(*(a for a in r.parallel if image.moves_along(a) and not r.taps(a)))
-        size = prod(outer) / apart * round_up(last, self.width) * r.facts.element_bytes(image)
-        if not plan.strips or plan.rows is None:
-            return size
-        axis, rows = plan.rows
-        return size * r.reach(axis, rows) / r.reach(axis, r.extent(axis))
-
-    def is_near(self, plan: WindowsPlan) -> bool:
-        """Whether a copy stays in L1 with the part of the image that it is made from."""
-        return 2 * self._copy_bytes(plan) <= self.core.cache(1).bytes
-
     def _copying(self, plan: WindowsPlan) -> float:
-        """Seconds in which planes or strips are copied, rows in whole vectors."""
+        """
+        Seconds in which planes or strips are copied. Tiles' loads take parts of several stores, so that they wait until these
+        are in L1: multiply-adds of one plane do not begin before those of the last one have ended.
+        """
         if not plan.halo:
             return 0.0
-        image, r = self.r.image, self.r
-        size = self._copy_bytes(plan)
-        copies = r.extent(*(a for a in r.parallel if image.moves_along(a) and not r.taps(a)))
-        if plan.strips and plan.rows is not None:
-            axis, rows = plan.rows
-            copies *= -(-r.extent(axis) // rows)
-        if self.is_near(plan):
-            vectors = size / (self.width * r.facts.element_bytes(image))
-            return copies * vectors / min(self.core.load_ports, self.core.store_ports) / self.clock
+        count = self.copies.count(plan)
+        if self.copies.is_near(plan):
+            vectors, rows = self._tile(plan)
+            begun = self._queued / (self.terms * rows * vectors + self._queued)
+            waiting = self._chain * begun + self.core.mispredict
+            return count * (self.copies.stores(plan) / self.core.store_ports + waiting) / self.clock
+        size = self.copies.bytes(plan)
         rate = self.rates.copy_l2 if size <= kept_bytes(self.core.cache(2)) else self.rates.copy_l3
-        return copies * 2 * size / rate.core
+        return count * 2 * size / rate.core
 
     def _from_l2(self, plan: WindowsPlan, computing: float) -> float:
         """Seconds of waiting for copies that tiles read from L2."""
-        if not plan.halo or self.is_near(plan):
+        if not plan.halo or self.copies.is_near(plan):
             return 0.0
         reading = self._bytes(self.r.image) / self.rates.read_l2.core
         return max(0.0, reading - computing) + self.unhidden * reading

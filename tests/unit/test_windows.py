@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import stepwell as sw
@@ -83,6 +85,30 @@ def test_masks_leave_out_what_is_outside_of_the_image(width, stride, dilation, t
     under = windows(x, 3, stride, dilation, dilation, 0.0)
     expected = np.einsum("ncijkl,ckl->ncij", under, w[:, 0])
     np.testing.assert_allclose(run(x, w), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", RAGGED)
+@pytest.mark.parametrize("size", [5, 7])
+@pytest.mark.parametrize("target", ["host", "x86-64-v3"])
+def test_masks_of_a_loop_over_columns(width, size, target):
+    """Lanes before the image are left out at its first columns, and those after it at the last ones."""
+    x = RNG.standard_normal((1, 3, 31, width), np.float32)
+    w = RNG.standard_normal((3, 1, size, size), np.float32)
+    run = sw.jit(lambda x, w: sw.conv(x, w, padding=size // 2, groups=3), target=target)
+    under = windows(x, size, 1, size // 2, 1, 0.0)
+    expected = np.einsum("ncijkl,ckl->ncij", under, w[:, 0])
+    np.testing.assert_allclose(run(x, w), expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("extent", [14, 28])
+def test_sums_and_a_column_of_the_filter_stay_in_registers(extent, target):
+    w = RNG.standard_normal((8, 1, 5, 5), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, w, padding=2, groups=8), target=target).lower(
+        np.zeros((1, 8, extent, extent), np.float32)
+    )
+    assert "masks lanes outside of the image" in low.plan()
+    assert not re.search(r"vmov\w+\s+%[yz]mm\d+, -?\d*\(%rsp\)", low.as_text("asm"))
 
 
 @pytest.mark.parametrize("width", [17, 33])

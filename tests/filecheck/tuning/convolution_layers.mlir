@@ -22,9 +22,9 @@
 // SPR: first.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // SPR: grouped.
-// SPR-NEXT: chosen windows: tile 14x16 of the result, axes 6, 5 of the window written out, masks lanes outside of the image;
+// SPR-NEXT: chosen windows: tile 19x16 of the result, axes 5 of the window written out, masks lanes outside of the image;
 // SPR: depthwise.
-// SPR-NEXT: chosen windows: tile 19x16 of the result, axes 3 of the window written out, masks lanes outside of the image;
+// SPR-NEXT: chosen windows: tile 26x16 of the result, axes 3 of the window written out, masks lanes outside of the image;
 
 // ZEN3: c3_56.
 // ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of axes 1, 2, prefetches the result;
@@ -43,7 +43,7 @@
 // ZEN3: first.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: grouped.
-// ZEN3-NEXT: chosen windows: tile 10x8 of the result, axes 6, 5 of the window written out, masks lanes outside of the image;
+// ZEN3-NEXT: chosen windows: tile 11x8 of the result, axes 6, 5 of the window written out, masks lanes outside of the image;
 // ZEN3: depthwise.
 // ZEN3-NEXT: chosen windows: tile 10x8 of the result, axes 4, 3 of the window written out, masks lanes outside of the image;
 
@@ -64,9 +64,9 @@
 // ZEN5: first.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN5: grouped.
-// ZEN5-NEXT: chosen windows: tile 14x16 of the result, axes 6, 5 of the window written out, masks lanes outside of the image;
+// ZEN5-NEXT: chosen windows: tile 19x16 of the result, axes 5 of the window written out, masks lanes outside of the image;
 // ZEN5: depthwise.
-// ZEN5-NEXT: chosen windows: tile 14x16 of the result, axes 4, 3 of the window written out, masks lanes outside of the image;
+// ZEN5-NEXT: chosen windows: tile 19x16 of the result, axes 3 of the window written out, masks lanes outside of the image;
 
 func.func @c3_56(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32> {
   %conv = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1] groups = 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>

@@ -115,7 +115,7 @@ func.func @strips(%x: tensor<64x112x112xf32>) -> tensor<64x56x56xf32> {
 // ZEN4: tile 7x32 of the result, axes 3, 4 of the window written out, masks lanes outside of the image; {{.*}} bound by arithmetic
 // ZEN3: tile 2x8 of the result, axes 3, 4 of the window written out, masks lanes outside of the image; {{.*}} bound by arithmetic
 // ICELAKE: tile 10x16 of the result, axes 3, 4 of the window written out, masks lanes outside of the image
-// CHECK: scheduled as windows: tile 7x4 of the result, axes 3 of the window written out, copies the image with its border
+// CHECK: scheduled as windows: tile 10x4 of the result, axes 3 of the window written out, copies the image with its border
 func.func @halves(%x: tensor<144x56x56xf32>, %w: tensor<144x3x3xf32>) -> tensor<144x28x28xf32> {
   %y = te.compute [%c = 144, %oh = 28, %ow = 28] add [%kh = 3, %kw = 3] (%a = %x[%c, %oh * 2 + %kh - 1, %ow * 2 + %kw - 1] else 0.0 : f32, %b = %w[%c, %kh, %kw]) : (tensor<144x56x56xf32>, tensor<144x3x3xf32>) -> tensor<144x28x28xf32> {
     %p = arith.mulf %a, %b : f32
