@@ -29,6 +29,16 @@ size over latency. Vendors' optimization manuals give buffers for L2's misses fr
 L3_SECONDS, MEMORY_SECONDS = 30e-9, 100e-9
 """Load latencies of servers' L3 and memory, about."""
 
+L2_CYCLES, L1_MISSES = 14, 12
+"""
+Latency of L2, and lines for which L1 waits at once: 14 cycles on Zen and Skylake's server cores; 10 lines on Haswell, 12 on Skylake,
+22 to 24 on Zen. Without prefetchers the second gives what the first leaves of the bandwidth. (Fog, "The microarchitecture of
+Intel, AMD and VIA CPUs".)
+"""
+
+TLB_CYCLES = 7
+"""What it takes to find a page's address in the second level of a TLB, on the same cores."""
+
 L3_RATE = 13e9
 """
 Bytes/s that one core has from an L3 of which nothing is known. Measured were 9.3, 13, 64 and 108 GB/s (Sapphire

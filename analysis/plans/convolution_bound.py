@@ -126,4 +126,5 @@ class Bound:
                 run = run + (size - 1) * step
             else:
                 count = count * size
-        return count * (run + model.line - bytes_)
+        # Pieces of whole lines may begin with one.
+        return count * np.where(run % model.line == 0, run, run + model.line - bytes_)

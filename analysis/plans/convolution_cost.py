@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product
 from math import inf, log2, prod
 
-from ...targets.estimates import L3_SECONDS
+from ...targets.estimates import L1_MISSES, L2_CYCLES, L3_SECONDS, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
@@ -26,6 +26,7 @@ from .cost import (
     ending_cycles,
     half_part,
     kept_bytes,
+    mixed,
     unhidden_part,
 )
 
@@ -40,10 +41,6 @@ STREAMS = 32
 Pages in which a core's prefetchers follow what is read, one stream in each. (Intel 64 and IA-32 Architectures
 Optimization Reference Manual, "Data Prefetching".)
 """
-
-LOOKED_AHEAD = 256
-"""Instructions that a core looks ahead, about: 224 of Intel's Skylake, 320 of AMD's Zen 4 (Fog, as in `core.py`)."""
-
 
 TIMES_ASKED = 3
 """How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
@@ -255,19 +252,17 @@ class Model:
         each block of weights, and these once, or for each tile where a block of them does not stay there.
 
         A block of weights comes while the first of the tiles that use it is computed, unless all those that use the one
-        before ask for it: nothing of it is under way during the others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more
-        places at a time than prefetchers follow, half of what comes is waited for, as of rows that miss L1
-        (`contraction_cost.py`).
+        before ask for it: nothing of it is under way during the others. A part of all is not hidden by any arithmetic, as of what
+        comes from L2. Of an image that is read in more places at a time than prefetchers follow, tiles ask for each line.
         """
         weights, image, lost, tiles = self.traffic.coming(plan)
-        scattered = image * lost if self._places(plan) > STREAMS else 0.0
+        scattered = image * lost if self._is_scattered(plan) else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
         if self.result_is_far and not plan.prefetch_block:
             waiting = max(waiting, weights / self._weights_rate - computing / tiles)
-        half = (max(unforeseen, computing) + unforeseen - computing) / 2
-        return waiting + self.unhidden * coming + half
+        return waiting + self.unhidden * coming + mixed(computing, unforeseen) - computing
 
     def image_returns(self, plan: ConvolutionPlan) -> bool:
         """Whether the image, or what tiles go through of it, would come from beyond L2 for each block of weights."""
@@ -293,7 +288,7 @@ class Model:
         """Bytes/s of what only the loads ask for that a core looks ahead to."""
         accumulators = self.accumulators(plan)
         loads = self.loaded(plan, self.c.left) + self.loaded(plan, self.c.right)
-        ahead = max(1.0, LOOKED_AHEAD / (accumulators + loads))
+        ahead = max(1.0, self.core.window / (accumulators + loads))
         _, run = self._pieces(plan, self.c.left, ())
         return ahead * max(run, self.line) / L3_SECONDS
 
@@ -369,13 +364,27 @@ class Model:
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
         reading = self._reading(plan, from_l2)
-        return max(0.0, reading - computing) + self.unhidden * reading
+        waiting = max(0.0, reading - computing)
+        if self._is_scattered(plan):
+            waiting = mixed(computing, reading) - computing
+        return waiting + self.unhidden * reading
+
+    def _is_scattered(self, plan: ConvolutionPlan) -> bool:
+        """Whether the image is read in more places at a time than prefetchers follow."""
+        return self._places(plan) > STREAMS
 
     def _reading(self, plan: ConvolutionPlan, from_l2: float) -> float:
-        """Seconds in which so many bytes come from L2 for each tile."""
+        """
+        Seconds in which so many bytes come from L2 for each tile. What prefetchers do not follow is waited for by lines, with the
+        addresses of their pages.
+        """
         sizes = plan.sizes
         tiles = prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.parallel])
-        return tiles * from_l2 / self.rates.read_l2.core
+        seconds = tiles * from_l2 / self.rates.read_l2.core
+        if not self._is_scattered(plan):
+            return seconds
+        line = (L2_CYCLES + TLB_CYCLES) / L1_MISSES / self.clock
+        return max(seconds, tiles * from_l2 / self.line * line)
 
     def _read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
@@ -395,7 +404,10 @@ class Model:
         return image + weights if run <= self.near_1 else max(image + weights, run * runs)
 
     def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
-        """Bytes, in whole lines, that a tile reads of an operand while these summed axes run."""
+        """
+        Bytes, in whole lines, that a tile reads of an operand while these summed axes run. A piece begins anywhere in a line
+        unless all of them are whole lines, and lines apart.
+        """
         is_right = access is self.c.right
         moving = self.moving_right if is_right else self.moving_left
         sizes = tuple([sized for sized in plan.tile if sized[0] in moving])
@@ -403,10 +415,18 @@ class Model:
         if (known := self._known_touched.get(key)) is not None:
             return known
         count, run = self._pieces(plan, access, summed)
-        is_packed = plan.packs and is_right
-        found = count * (run if is_packed else run + self.line - self.c.facts.element_bytes(access))
+        is_whole = (plan.packs and is_right) or self._is_in_lines(plan, access, run)
+        found = count * (run if is_whole else run + self.line - self.c.facts.element_bytes(access))
         self._known_touched[key] = found
         return found
+
+    def _is_in_lines(self, plan: ConvolutionPlan, access: Access, run: int) -> bool:
+        """Whether pieces of so many bytes begin with a line each, as an operand itself does."""
+        bytes_, subscripts = self.c.facts.element_bytes(access), access.subscripts
+        if plan.halo or any(one is None or one.constant for one in subscripts):
+            return False
+        steps = [self.step(plan.halo, access, axis) * bytes_ for axis in self.extents]
+        return not any(n % self.line for n in (run, *(step for step in steps if step >= self.line)))
 
     def _pieces(
         self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]

@@ -18,6 +18,15 @@ RESOLUTION = 1.02
 """Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
 
 
+SHARPNESS = 4
+"""
+How near the time of a tile is to the longer of what its ports and its chains take, as the exponent of a mean of both: each is the
+limit for a part of the time, as instructions are given to a port before it is known when they can begin. Tiles of 4 to 14
+rows with 25 and 49 terms, as assembly on Zen 5, take the time of this mean to 7 %, where the longer one alone is up to a fifth
+less.
+"""
+
+
 @frozen
 class Cost:
     """Seconds of one call by what they go to, in the order in which the model names them."""
@@ -48,6 +57,11 @@ def time_text(seconds: float) -> str:
 
 def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
     return Cost(tuple(terms))
+
+
+def mixed(one: float, other: float) -> float:
+    """What two things take together of which each is the limit for a part of the time."""
+    return (one**SHARPNESS + other**SHARPNESS) ** (1 / SHARPNESS)
 
 
 def cycles_per_second(target: Target) -> float:

@@ -23,6 +23,7 @@ from .cost import (
     cycles_per_second,
     half_part,
     kept_bytes,
+    mixed,
     most_in_a_set,
     unhidden_part,
 )
@@ -53,15 +54,6 @@ The part of the instructions under way that may be multiply-adds whose operands 
 begin: 60 of 192 on Haswell, 97 of 224 on Skylake, 97 of 352 on Ice Lake, 64 of 256 on Zen 3, 76 of 448 on Zen 5. (Fog, "The
 microarchitecture of Intel, AMD and VIA CPUs".)
 """
-
-SHARPNESS = 4
-"""
-How near the time of a tile is to the longer of what its ports and its chains take, as the exponent of a mean of both: each is the
-limit for a part of the time, as instructions are given to a port before it is known when they can begin. Tiles of 4 to 14
-rows with 25 and 49 terms, as assembly on Zen 5, take the time of this mean to 7 %, where the longer one alone is up to a fifth
-less.
-"""
-
 
 HALVES_BYTES = 32
 """Of AVX's vectors, of which two are shuffled within each half, and the halves after that; those of AVX-512 are at once."""
@@ -325,7 +317,7 @@ class _Model:
         # Rows do not wait for each other, the terms of one do, while schedulers hold multiply-adds of the next tile as well.
         latency = self._chain * sums / (sums + self._queued)
         ending = part * rows * vectors / core.store_ports + core.fma_latency
-        both = (busy**SHARPNESS + latency**SHARPNESS) ** (1 / SHARPNESS)
+        both = mixed(busy, latency)
         return both + ending + (self._masking(plan, vectors) if is_edge else 0.0)
 
     @property

@@ -143,6 +143,20 @@ def test_weights_come_from_memory_where_all_constants_leave_the_last_cache():
     assert waits[0] == waits[1] < waits[2]
 
 
+def test_pixels_on_many_pages_serve_many_channels():
+    """A tile of few channels waits for lines of L2 that prefetchers do not foresee."""
+    weights = np.zeros((64, 256, 1, 1), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((1, 256, 56, 56), np.float32))
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    target = Target.of("zen5")
+    (plan,) = convolution.propose(found, target, 1)
+    (channels, tall), (pixels, _) = plan.tile
+    assert tall >= 6
+    flat = replace(plan, tile=((channels, 4), (pixels, 64)))
+    waits = [dict(convolution.cost(one, found, target).terms)["from L2"] for one in (plan, flat)]
+    assert waits[1] > 3 * waits[0]
+
+
 @pytest.mark.parametrize("outputs", [7, 100])
 def test_either_order_of_rows_and_weights_computes_the_convolution(outputs: int):
     rng, target = np.random.default_rng(14), Target.of("host")

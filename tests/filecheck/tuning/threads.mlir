@@ -23,11 +23,11 @@ func.func @short(%x: tensor<1x9x9x9x8xf32>, %w: tensor<9x3x3x8xf32>) -> tensor<1
   func.return %z : tensor<1x9x7x7x8xf32>
 }
 
-// Seven tiles of weights, of seven by four tiles each: one team for all, and another for what is left of the weights,
+// Three tiles of weights, of seven by seven tiles each: one team for all, and another for what is left of the weights,
 // where a tile is smaller.
 // CHECK-LABEL: @rest.z
-// CHECK:         loop.for parallel threads "f.tile" {{.*}} = 0 to 2
-// CHECK:         loop.for parallel threads "oh.init.back"
+// CHECK:         loop.for parallel threads "f.tile" {{.*}} = 0 to 3
+// CHECK:         loop.for parallel threads "oh.tile.back"
 func.func @rest(%x: tensor<1x5x14x14x16xf32>, %w: tensor<23x8x5x16xf32>) -> tensor<1x23x14x14x8xf32> {
   %z = te.compute [%n = 1, %f = 23, %oh = 14, %ow = 14, %g = 8] add [%c = 5, %d = 16] (%a = %x[%n, %c, %oh, %ow, %d], %b = %w[%f, %g, %c, %d]) : (tensor<1x5x14x14x16xf32>, tensor<23x8x5x16xf32>) -> tensor<1x23x14x14x8xf32> {
     %p = arith.mulf %a, %b : f32
