@@ -235,15 +235,14 @@ class ScheduleSteps:
         """
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
 
-        Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`:
-        `for i.outer: alloc A.staged; copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the
-        region is written. Without `at` each call of the function gets a copy. `order` permutes the scratch buffer's axes, `panel`
-        packs its last axis into panels of so many elements, `pad` rounds the last axis's size up to a multiple and `pads` each
-        axis's. `along` names a loop: then only the accesses with its variable in a subscript use the copy, and the others the
-        buffer, such as one of two operands that are one buffer. `element` is the element type of the copy, where it is to be
-        another, which must hold all numbers exactly: what extends the elements that are read is then done while they are copied,
-        and products of narrow integers are added up as floats. With `accumulate`, the copy of what is only updated, such as sums,
-        begins with zeros and not with the buffer's elements, to which it is added at the end.
+        Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`: `for i.outer: alloc A.staged; copy
+        A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the region is written. Without `at` each
+        call of the function gets a copy. `order` permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many
+        elements, `pad` rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only the
+        accesses with its variable in a subscript use the copy, and the others the buffer, such as one of two operands that are one
+        buffer. `element` is the element type of the copy, where it is to be another, which must hold all numbers exactly: what extends
+        the elements that are read is then done while they are copied, and products of narrow integers are added up as floats. With
+        `accumulate`, a copy of sums begins with zeros, and is added to the buffer.
         """
 
     def stage_halo(
@@ -260,12 +259,11 @@ class ScheduleSteps:
         Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
         value that reads have outside of it. They need no conditions then.
 
-        Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`:
-        `A.halo[0] = 0.0; for j: A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each
-        call of the function gets a copy. `order` permutes the scratch buffer's axes, and `pads` rounds each one's size up to a
-        multiple: what is added has the value of outside, too. `align` begins the copy's last axis further in front and makes it as
-        long that elements of the buffer at multiples of it are at multiples of it in the copy: its rows are then written in whole
-        vectors, each in one cache line.
+        Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`: `A.halo[0] = 0.0; for j:
+        A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each call of the function gets a
+        copy. `order` permutes the scratch buffer's axes, and `pads` rounds each one's size up to a multiple: what is added has the
+        value of outside, too. `align` begins the copy's last axis further in front and makes it as long that elements of the buffer at
+        multiples of it are at multiples of it in the copy: its rows are then written in whole vectors, each in one cache line.
         """
 
     def rfactor(

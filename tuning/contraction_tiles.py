@@ -332,18 +332,9 @@ class _Tiles:
             extent = self.n % self.plan.nr
         elif into == "right" and self.column_backs:
             extent -= self.n % self.plan.nr
-        self.packings.append(
-            Packing(
-                staged,
-                order,
-                size,
-                extent,
-                stride_of_sources(c, access, own) == 1,
-                stride_of_sources(c, access, c.k[-1]) == 1,
-                block,
-                block_size if block is not None else 0,
-            )
-        )
+        along, summed = (stride_of_sources(c, access, axis) == 1 for axis in (own, c.k[-1]))
+        in_block = 0 if block is None else block_size
+        self.packings.append(Packing(staged, order, size, extent, along, summed, block, in_block))
         if within is None:
             self.staged.append(access)
         return staged
@@ -430,7 +421,7 @@ class _Tiles:
             blocks = () if self.deep_block is None else self.deep_block.copies
             around = blocks or (self._level("n", "tile"),)
             self.prefetches += ask_for_panels(self.s, self.panels, around, self.summed)
-        if self.plan.prefetch_left and self.c.left.buffer != self.c.right.buffer:
+        if self.plan.prefetch_left:
             rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
             around = [loop for loop in self._level("m", "block").copies if loop.trips != 1]
             self.prefetches += ask_for_panels(self.s, rows, around, self.summed)

@@ -313,6 +313,7 @@ class _Domains:
             and not (pack_left or plain.turned or self.mirrored)
             and left.summed == 1
             and left.computing is None
+            and not self.problem.is_of_one_buffer
             and self.problem.m >= 2 * plain.mr
             and model.target.takes_hints_in_sums
             and model.far_share(left) > 0

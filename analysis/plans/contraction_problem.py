@@ -84,6 +84,8 @@ class Problem:
     """how many products of integers have a sum that is exact in f32"""
     is_symmetric: bool = False
     """whether the result is a symmetric matrix, as both operands are one read in two ways"""
+    is_of_one_buffer: bool = False
+    """whether both operands are parts of the same buffer"""
     finished_with: int = 0
     """bytes that come for each element when it is finished: what is read then, as in a residual block, and further results"""
 
@@ -118,6 +120,7 @@ def problem_of(contraction: Contraction) -> Problem:
         contraction.statement.reassociates,
         contraction.exact_terms,
         contraction.is_symmetric,
+        contraction.left.buffer == contraction.right.buffer,
         _finished_with(contraction),
     )
 

@@ -48,7 +48,7 @@ def _row_seconds(known: ContractionRates, plan: ContractionPlan) -> float:
     """
     Seconds of waiting for the lines of a row of a tile, where the next tile is not to the right of it.
 
-    Rows that do not begin with a line end in one that was not asked for. Rows on more pages than a core translates at
+    Rows that do not begin with a line end in one more, which comes late. (That was measured when hints did not ask for it.) Rows on more pages than a core translates at
     once are found anew in each tile, and prefetchers, which see new rows each time, follow none of them. What is under
     way comes row after row while a tile is computed: tiles wait for it in the part of the time in which it is under
     way. (With blocks of K outside, tiles wait for their part of C anyway.)

@@ -24,13 +24,7 @@ from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
 from ..step_support.accumulated import Accumulated, plan_accumulated
-from ..step_support.element_types import (
-    Conversion,
-    Extended,
-    Summed,
-    copy_type,
-    plan_conversion,
-)
+from ..step_support.element_types import Conversion, Extended, Summed, copy_type, plan_conversion
 from ..step_support.handles import buffer_handle, loop_handle
 from ..step_support.layouts import Layout, layout_of
 from ..step_support.made import StagedBuffer

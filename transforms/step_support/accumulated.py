@@ -17,7 +17,6 @@ from xdsl.ir import Attribute, SSAValue
 from ...analysis.reductions import find_updates
 from ...analysis.scop import Access
 from ...dialects.combiner import Combiner
-from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...frozen import frozen
 from .nest import Nest
@@ -67,12 +66,7 @@ def plan_accumulated(step: Stage, nest: Nest, accesses: Sequence[Access]) -> Acc
             remedy="leave out accumulate",
         )
     first = next(update for update in updates if update is not None)
-    element = first.load.result.type
     combine = first.combine
-    flags = (
-        combine.fastmath
-        if is_float(element)
-        and isinstance(combine, arith.AddfOp | arith.MulfOp | arith.MaximumfOp | arith.MinimumfOp)
-        else None
-    )
-    return Accumulated(element, Combiner(first.operator), flags)
+    is_of_floats = isinstance(combine, arith.FloatingPointLikeBinaryOperation)
+    flags = combine.fastmath if is_of_floats else None
+    return Accumulated(first.load.result.type, Combiner(first.operator), flags)

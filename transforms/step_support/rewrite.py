@@ -103,14 +103,8 @@ def _substitute_in(
     if type(user) is loop.ForOp:
         set_bounds(user, rewritten(*lower_bound(user)), rewritten(*upper_bound(user)))
     elif type(user) is loop.IfOp:
-        constraints = user.condition.data.constraints
-        exprs, values = rewritten([c.lhs for c in constraints], list(user.condition_operands))
-        parts = zip(constraints, exprs, strict=True)
-        set_condition(
-            user,
-            [AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts],
-            values,
-        )
+        sides = [c.lhs for c in user.condition.data.constraints]
+        set_left_sides(user, *rewritten(sides, list(user.condition_operands)))
     elif type(user) is affine.ApplyOp:
         exprs, values = rewritten([applied(user)], list(user.mapOperands))
         user.operands = values
@@ -307,6 +301,13 @@ def set_condition(
     """Give a `loop.if` new constraints over `values`."""
     set_operands(op, values)
     op.condition = AffineSetAttr(AffineSet(len(values), 0, tuple(constraints)))
+
+
+def set_left_sides(op: loop.IfOp, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]) -> None:
+    """Give the constraints of a `loop.if` new left sides, one each, over `values`."""
+    parts = zip(op.condition.data.constraints, exprs, strict=True)
+    new = [AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts]
+    set_condition(op, new, values)
 
 
 def shifted_to(exprs: Sequence[AffineExpr], offset: int) -> list[AffineExpr]:

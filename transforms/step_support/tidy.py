@@ -9,7 +9,7 @@ from math import gcd
 from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstraintExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED, Around, LoopPart
@@ -32,7 +32,7 @@ from .rewrite import (
     collected,
     lower_bound,
     set_bounds,
-    set_condition,
+    set_left_sides,
     set_subscripts,
     upper_bound,
 )
@@ -144,12 +144,7 @@ def _tidy(op: Operation, frame: Frame) -> bool:
         new = _worked_out(old, values, frame)
         if new == old:
             return False
-        parts = zip(constraints, new, strict=True)
-        set_condition(
-            op,
-            [AffineConstraintExpr(c.kind, e, c.rhs, canonicalize=False) for c, e in parts],
-            values,
-        )
+        set_left_sides(op, new, values)
     elif type(op) is affine.ApplyOp:
         old, values = (applied(op),), operands_of(op)
         new = _worked_out(old, values, frame)
