@@ -139,7 +139,9 @@ def tiles(
     """How many tiles there are of how many rows and columns: those at the edges have fewer where they are peeled."""
     rest_m, rest_n = problem.m % mr, problem.n % nr
     below = rest_m if peels[0] else mr
-    for first in range(0, problem.n, nr) if mirrored else (0, problem.n - rest_n):
+    # Where there is one tile of columns, the first is the last.
+    ends = dict.fromkeys((0, problem.n - rest_n))
+    for first in range(0, problem.n, nr) if mirrored else ends:
         is_last = first + nr > problem.n
         if is_last and not rest_n:
             continue

@@ -8,6 +8,7 @@ import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
+from stepwell.analysis.plans.contraction_problem import problem_of, tiles
 from stepwell.analysis.plans.cost import lost_part
 from stepwell.dialects import loop
 from stepwell.targets.core import Cache
@@ -282,3 +283,13 @@ def test_plans_that_are_not_looked_at_are_not_the_cheapest(
     assert times == sorted(times)
     for count in (1, 3):
         assert plans.propose(contraction, target, count) == every[:count]
+
+
+@pytest.mark.parametrize(("m", "n"), [(52, 13), (53, 32), (52, 49), (30, 5), (40, 100)])
+@pytest.mark.parametrize("peels", [(False, False), (True, False), (False, True), (True, True)])
+def test_tiles_cover_the_result_once(m: int, n: int, peels: tuple[bool, bool]):
+    """Fewer columns than a tile has are one tile, and not two."""
+    counted = list(tiles(problem_of(product(m, n, 8)), 26, 16, peels))
+    assert sum(count for count, _, _ in counted) == -(-m // 26) * -(-n // 16)
+    if peels == (True, True):
+        assert sum(count * rows * columns for count, rows, columns in counted) == m * n
