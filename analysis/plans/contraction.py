@@ -170,11 +170,15 @@ class _Domains:
 
     def best_tiles(self) -> list[tuple[int, int]]:
         """
-        The best tiles by arithmetic alone, at most `TILES_TRIED`, and the best of those for which A needs no packing, where all of
-        these have more rows than L1 keeps side by side.
+        The best tiles by arithmetic alone, at most `TILES_TRIED`, and the best of each width below that none of these has: narrow
+        panels of B stay in L1 where wide ones do not, and may need no copy. And the best of those for which A needs no packing,
+        where all of these have more rows than L1 keeps side by side.
         """
         model, tiles = self.model, [*self.tiles()]
         best = self._best_of(tiles, TILES_TRIED)
+        widths = {nr for _, nr in best}
+        for width in sorted({nr for _, nr in tiles if nr < max(widths)} - widths):
+            best += self._best_of([tile for tile in tiles if tile[1] == width], 1)
         if any(model.reads_rows(mr) for mr, _ in best):
             return best
         return best + self._best_of([tile for tile in tiles if model.reads_rows(tile[0])], 1)

@@ -293,3 +293,11 @@ def test_tiles_cover_the_result_once(m: int, n: int, peels: tuple[bool, bool]):
     assert sum(count for count, _, _ in counted) == -(-m // 26) * -(-n // 16)
     if peels == (True, True):
         assert sum(count * rows * columns for count, rows, columns in counted) == m * n
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_tiles_of_all_widths_are_looked_at(core: str):
+    """Wide ones compute faster, but narrow panels of B stay in L1 and may need no copy."""
+    contraction, target = product(53, 43, 224), Target.parse(core)
+    widths = {plan.nr for plan in plans.propose(contraction, target, 1 << 20)}
+    assert widths >= set(range(target.core.lanes(4), max(widths), target.core.lanes(4))), widths
