@@ -50,7 +50,7 @@ class ConvertCoreToLLVMPass(StepwellPass):
     `GOMP_parallel`. 0 threads are as many as `omp_get_max_threads` says when the code runs; for 1 there is
     no call, but a loop. See parallel.py for what stays a loop in any case.
 
-    `vector_bits` are those of a vector register: a masked load of more is one for each register. For 0 it stays one load.
+    `vector_bits` are those of a vector register: a masked load of more, and a store, is one for each register. For 0 it stays one.
 
     Raises StepwellError for an operation or type without a rule, and leaves the module as it was.
     """

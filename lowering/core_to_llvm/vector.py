@@ -6,7 +6,7 @@ xDSL's llvm dialect lacks some of LLVM's vector instructions; each place that go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects import llvm, vector
@@ -70,9 +70,31 @@ def _convert_store(e: Emitter, op: Operation) -> None:
     alignment = element_bytes(target.type.element_type)
     size = _lanes(value.type) * alignment
     if size % LINE_BYTES or not op.nontemporal.value.data:
-        e.store(value, pointer, alignment)
+        _store_registers(e, value, pointer, alignment)
     else:
         _store_lines(e, value, pointer, alignment)
+
+
+def _store_registers(e: Emitter, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
+    """Stores of a vector register each, from the first lane on."""
+    for start, part in _registers(e, value.type, pointer):
+        e.store(_part_of(e, value, part), start, alignment)
+
+
+def _registers(e: Emitter, type_: Attribute, pointer: SSAValue) -> Iterator[tuple[SSAValue, range]]:
+    """
+    Where each vector register of a vector goes in memory, and which lanes it has. A core writes in the order of its stores, and a line
+    that two of them share at once where they follow each other: the pieces to which LLVM takes a longer vector begin at its end.
+    """
+    element, lanes = cast(AnyVector, type_).element_type, _lanes(type_)
+    each = e.symbols.vector_bits // 8 // element_bytes(element) or lanes
+    for first in range(0, lanes, each):
+        start = e.pointer_at(pointer, (first,), element, inbounds=False) if first else pointer
+        yield start, range(first, min(first + each, lanes))
+
+
+def _part_of(e: Emitter, value: SSAValue, part: range) -> SSAValue:
+    return value if len(part) == _lanes(value.type) else shuffle(e, value, value, part)
 
 
 def _store_lines(e: Emitter, value: SSAValue, pointer: SSAValue, alignment: int) -> None:
@@ -89,7 +111,7 @@ def _store_lines(e: Emitter, value: SSAValue, pointer: SSAValue, alignment: int)
     e.store(value, pointer, LINE_BYTES, nontemporal=True)
     e.branch(after)
     e.start(others)
-    e.store(value, pointer, alignment)
+    _store_registers(e, value, pointer, alignment)
     e.branch(after)
     e.start(after)
 
@@ -143,8 +165,11 @@ def _convert_masked_store(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.MaskedStoreOp)
     stored = memory_type(checked(op.value_to_store.type, op)[0])
     pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
-    operands = (_as_stored(e, op.value_to_store, stored), pointer, e.value(op.mask))
-    e.call_intrinsic(f"llvm.masked.store.{mangled(stored)}.p0", operands, None)
+    value, mask = _as_stored(e, op.value_to_store, stored), e.value(op.mask)
+    for start, part in _registers(e, stored, pointer):
+        piece = _part_of(e, value, part)
+        operands = (piece, start, _part_of(e, mask, part))
+        e.call_intrinsic(f"llvm.masked.store.{mangled(piece.type)}.p0", operands, None)
 
 
 def _as_stored(e: Emitter, vector_: SSAValue, stored: Attribute) -> SSAValue:
