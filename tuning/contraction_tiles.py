@@ -38,7 +38,7 @@ from .register_tile import (
     write_out_sum,
 )
 from .session import Session
-from .tile_hints import ask_for_panels, ask_for_results
+from .tile_hints import Hints
 
 
 def schedule_tiles(
@@ -114,7 +114,6 @@ class _Tiles:
         """the loop over blocks of k where it is inside of that over tiles of columns"""
         self.deep_tiles: tuple[LoopHandle, ...] = ()
         """the loop over tiles of rows in such a block"""
-        self.prefetches: tuple[LoopHandle, ...] = ()
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.whole_sums: list[LoopHandle] = []
         """the loops over the terms of the tiles that are not at an edge"""
@@ -417,23 +416,22 @@ class _Tiles:
 
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
+        self.hints = hints = Hints(self.s, self.summed)
         if self.plan.prefetch and self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
-            around = blocks or (self._level("n", "tile"),)
-            self.prefetches += ask_for_panels(self.s, self.panels, around, self.summed)
+            hints.panels(self.panels, blocks or (self._level("n", "tile"),))
         if self.plan.prefetch_left:
             rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
             around = [loop for loop in self._level("m", "block").copies if loop.trips != 1]
-            self.prefetches += ask_for_panels(self.s, rows, around, self.summed)
+            hints.rows(rows, around)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
         results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
-        summed = self.summed if self.takes_hints_in_sums else None
-        next_ = not self.accumulates
-        self.prefetches += ask_for_results(self.s, results, loops.copies, summed, ahead=next_)
+        in_sums = self.takes_hints_in_sums
+        hints.results(results, loops.copies, in_sums=in_sums, ahead=not self.accumulates)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""
@@ -484,7 +482,7 @@ class _Tiles:
         self._fetch_ahead()
         s.tidy()
         vectorize_panels(s, arranged)
-        short = list(self.prefetches)
+        short = list(self.hints.loops)
         for tile, kept in self.tiles:
             copied = kept.copy_along(self.row_axis), kept.out_along(self.row_axis)
             short += [*tile.rows, *(loop for loop in copied if loop is not None)]
@@ -495,4 +493,4 @@ class _Tiles:
         # In the tiles that are whole, as those at the edges run seldom.
         vectors = -(-self.plan.nr // self.lanes)
         for loop in self.whole_sums:
-            write_out_sum(s, loop, self.plan.mr, vectors, self.core)
+            write_out_sum(s, self.hints.terms(loop), self.plan.mr, vectors, self.core)

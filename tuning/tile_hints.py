@@ -6,40 +6,82 @@ from collections.abc import Iterable
 from itertools import product
 
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
+from ..transforms.step_support.made import SplitLoops
+from .levels import is_in
 from .session import Session
 
-
-def ask_for_panels(
-    s: Session, panels: BufferHandle, around: Iterable[LoopHandle], summed: LoopHandle
-) -> tuple[LoopHandle, ...]:
-    """
-    Ask for the panel, or the rows, that the next iteration of each loop `around` uses: to L2, a part of it in each step of the sums of the tiles
-    that use the one before. The loops of the hints.
-    """
-    made: list[LoopHandle] = []
-    for at in around:
-        first, *_ = summed.copies_in(at)
-        made += s.prefetch(panels, at, locality=2, inside=first).loops
-    return tuple(made)
+BETWEEN = 16
+"""
+Terms of a tile's sums between hints for pieces that are apart in memory, as rows are. The address of such a hint takes about as
+many instructions as a term of a small tile has, in each of which they would take ports from the multiply-adds where a core has
+integers on the same ones, as Intel's have.
+"""
 
 
-def ask_for_results(
-    s: Session,
-    results: Iterable[BufferHandle],
-    loops: Iterable[LoopHandle],
-    summed: LoopHandle | None,
-    *,
-    ahead: bool = True,
-) -> tuple[LoopHandle, ...]:
+class Hints:
     """
-    Ask for the part of each result that the next iteration of each loop stores, or finishes with: a part of it in each step of the
-    tile's sums, `summed`, where there is one loop over these. Where the part is not needed before the sums are complete, it is
-    that of the same iteration, and not `ahead`. The loops of the hints.
+    The hints of the tiles of one contraction, whose sums are the copies of one loop. Those for pieces that are apart stand in a loop
+    over parts of the sums, of `BETWEEN` terms each.
     """
-    made: list[LoopHandle] = []
-    for result, loop in product(results, loops):
-        if loop.trips is None or loop.trips > 1:
-            sums = summed.copies_in(loop) if summed else ()
-            inside = sums[0] if len(sums) == 1 and sums[0].most_trips else ""
-            made += s.prefetch(result, loop, int(ahead), locality=3, inside=inside).loops
-    return tuple(made)
+
+    def __init__(self, s: Session, summed: LoopHandle):
+        self.s = s
+        self.loops: list[LoopHandle] = []
+        """those of the hints"""
+        self._sums = list(summed.copies)
+        """the loop over the terms of each tile"""
+        self._parts: dict[LoopHandle, SplitLoops] = {}
+        """what one of them has become: a loop over parts of the sums, and one over the terms of a part"""
+
+    def panels(self, panels: BufferHandle, around: Iterable[LoopHandle]) -> None:
+        """
+        Ask for the panel that the next iteration of each loop `around` uses: to L2, a piece of it with each term of the sums of
+        the tiles that use the one before.
+        """
+        for at in around:
+            inside = self.terms(self._sums_in(at)[0])
+            self.loops += self.s.prefetch(panels, at, locality=2, inside=inside).loops
+
+    def rows(self, rows: BufferHandle, around: Iterable[LoopHandle]) -> None:
+        """Ask for the rows that the next iteration of each loop `around` uses: to L2, a piece of them with each part of the sums."""
+        for at in around:
+            inside = self._in_parts(self._sums_in(at)[0])
+            self.loops += self.s.prefetch(rows, at, locality=2, inside=inside).loops
+
+    def results(
+        self,
+        results: Iterable[BufferHandle],
+        loops: Iterable[LoopHandle],
+        *,
+        in_sums: bool,
+        ahead: bool = True,
+    ) -> None:
+        """
+        Ask for the tile of each result that the next iteration of each loop stores, or finishes with: where it may be `in_sums`, a piece
+        of it with each part of the tile's sums, if there is one loop over these. Where the tile is not needed before the sums are
+        complete, it is that of the same iteration, and not `ahead`.
+        """
+        for result, at in product(results, loops):
+            if at.trips is not None and at.trips <= 1:
+                continue
+            sums = self._sums_in(at) if in_sums else []
+            is_counted = len(sums) == 1 and self.terms(sums[0]).most_trips
+            inside = self._in_parts(sums[0]) if is_counted else ""
+            made = self.s.prefetch(result, at, int(ahead), locality=3, inside=inside)
+            self.loops += made.loops
+
+    def terms(self, summed: LoopHandle) -> LoopHandle:
+        """The loop over the terms of a tile, or of a part of them, that a loop over all of them has become."""
+        return self._parts[summed].inner if summed in self._parts else summed
+
+    def _sums_in(self, at: LoopHandle) -> list[LoopHandle]:
+        return [loop for loop in self._sums if is_in(self.terms(loop), at)]
+
+    def _in_parts(self, summed: LoopHandle) -> LoopHandle:
+        """The loop over parts of the sums; that over terms itself where there are few."""
+        if summed not in self._parts:
+            trips = summed.trips
+            if trips is None or trips < 2 * BETWEEN:
+                return summed
+            self._parts[summed] = self.s.cut(summed, BETWEEN, "part", "term")
+        return self._parts[summed].outer

@@ -31,16 +31,16 @@ def order(text: str, *names: str) -> bool:
 
 def test_a_sum_in_one_go_stays_in_registers():
     text = loops(256, 256, 256)
-    assert order(text, "j.tile", "i.init", "k", "i.row", "j.column", "tile.out0")
+    assert order(text, "j.tile", "i.init", "k.part", "k.term", "i.row", "j.column", "tile.out0")
     assert "k.block" not in text and "tile.in0" not in text
 
 
 def test_a_long_sum_goes_by_blocks():
     text = loops(200, 200, 5000)
-    assert order(text, "k.block", "i.block", "j.tile", "i.tile", "tile.in0", "k.step", "tile.out0")
+    assert order(text, "k.block", "i.block", "j.tile", "i.tile", "tile.in0", "k.term", "tile.out0")
     # A tile is added to the result when it is complete, which it asks for before.
     assert "fastmath<reassoc,contract>" in text[text.index('"tile.out0"') :]
-    assert order(text, "k.step", "tile.out0") and "loop.prefetch %matmul[%i_block" in text
+    assert order(text, "k.part", "k.term", "tile.out0") and "loop.prefetch %matmul[%i_block" in text
 
 
 def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
@@ -52,10 +52,10 @@ def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
 
 
 def test_rows_that_come_from_beyond_l2_are_asked_for():
-    # Those of the next tiles, which are contiguous: a few elements in each step of the sums of the tiles beside each other.
+    # Those of the next tiles, which are contiguous: some elements before each 16 terms of the sums of the tiles beside each other.
     text = loops(512, 512, 512)
     assert re.search(
-        r"loop.prefetch %a\[%i_\w+ \* (\d+) \+ \1, %j_tile \* \d+ \+ %k \* \d+\], read", text
+        r"loop.prefetch %a\[%i_\w+ \* (\d+) \+ \1, %j_tile \* \d+ \+ %k_part \* \d+", text
     )
     assert "loop.prefetch %a" not in loops(96, 96, 96)
 
