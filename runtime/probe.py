@@ -66,7 +66,7 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
         spent = perf_counter() - began
         if spent > _LAST_START:
             break
-        is_late = spent > _LAST_SHARED_START
+        is_late = spent > _LAST_SHARED_START and name in _ON_ALL_CORES
         found = measure(target, 1 if is_late else len(core_cpus()))
         rates |= (
             {name: replace(rate, source="busy") for name, rate in found.items()}
@@ -85,7 +85,7 @@ def probe_and_store() -> Probed:
     target = Target.host()
     file = target.measured_file
     stored = load(file)
-    probed = probe(target, stored)
+    probed = probe(target, {name for name, rate in stored.items() if rate.source != "busy"})
     try:
         store(file, merged(stored, probed.rates))
     except OSError as error:
@@ -180,8 +180,13 @@ def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
 
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
     jobs = probe_jobs.tile_jobs(target)
-    named = {"near": jobs.near, "wide_far": jobs.wide_far, "narrow_far": jobs.narrow_far}
-    return {f"tile_{where}": _on_one(f"tile_{where}", job, cores) for where, job in named.items()}
+    named = {
+        "tile_in_l1": jobs.in_l1,
+        "tile_near": jobs.near,
+        "tile_wide_far": jobs.wide_far,
+        "tile_narrow_far": jobs.narrow_far,
+    }
+    return {name: _on_one(name, job, cores) for name, job in named.items()}
 
 
 def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:
@@ -204,11 +209,14 @@ _MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
     "read_l1": _stream_rates,
     "beyond_l2": _beyond_l2,
     "copy_past": _past_caches,
-    "tile_near": _tile_rates,
+    "tile_in_l1": _tile_rates,
     "pack_near": _pack_rates,
     "strided_4": _slowdowns,
 }
 """What measures each group of rates, by the first of them, in the order of how much depends on them."""
+
+_ON_ALL_CORES = ("fma_f32", "read_l1", "beyond_l2", "copy_past")
+"""Those groups that are measured on one core, and then on all at once. Of the others all cores follow from one."""
 
 # What cannot be.
 

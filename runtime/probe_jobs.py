@@ -146,33 +146,45 @@ def rows_job(kernel: Executable, size: int) -> Job:
 class TileJobs:
     """The kernel of one register tile: how much of each operand there is decides from where it comes."""
 
+    in_l1: Job
     near: Job
     wide_far: Job
     narrow_far: Job
 
 
 def tile_jobs(target: Target) -> TileJobs:
-    """Near, each operand has a quarter of L2; one that is far has more than fits there, the other one panel."""
+    """
+    Near, each operand has a quarter of L2; one that is far has more than fits there, the other one panel. In L1 there is
+    one panel of each, as long as stays there.
+    """
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
-    kernel = compiled(tile_kernel(rows, vectors, lanes, _DEPTH), target)
     columns = vectors * lanes
 
-    def job(narrow_bytes: int, wide_bytes: int) -> Job:
-        narrows = max(narrow_bytes // (4 * _DEPTH * rows), 1)
-        wides = max(wide_bytes // (4 * _DEPTH * columns), 1)
+    def kernel(depth: int) -> Executable:
+        return compiled(tile_kernel(rows, vectors, lanes, depth), target)
+
+    def job(of: Executable, depth: int, narrow_bytes: int, wide_bytes: int) -> Job:
+        narrows = max(narrow_bytes // (4 * depth * rows), 1)
+        wides = max(wide_bytes // (4 * depth * columns), 1)
         return Job(
-            kernel,
+            of,
             lambda: [
-                _ones((narrows, _DEPTH, rows)),
-                _ones((wides, _DEPTH, columns)),
+                _ones((narrows, depth, rows)),
+                _ones((wides, depth, columns)),
                 _zeros((rows, columns)),
             ],
-            lambda arrays: 2.0 * narrows * wides * _DEPTH * rows * columns,
-            lambda rounds, arrays: bool((arrays[2] == _DEPTH).all()),
+            lambda arrays: 2.0 * narrows * wides * depth * rows * columns,
+            lambda rounds, arrays: bool((arrays[2] == depth).all()),
         )
 
-    return TileJobs(job(level_2 // 4, level_2 // 4), job(0, _FAR * level_2), job(_FAR * level_2, 0))
+    short, long = target.core.probe_terms, kernel(_DEPTH)
+    return TileJobs(
+        job(kernel(short), short, 0, 0),
+        job(long, _DEPTH, level_2 // 4, level_2 // 4),
+        job(long, _DEPTH, 0, _FAR * level_2),
+        job(long, _DEPTH, _FAR * level_2, 0),
+    )
 
 
 def strided_jobs(target: Target, rows: int) -> tuple[Job, Job]:

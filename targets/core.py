@@ -151,3 +151,9 @@ class Core:
         tiles = [(rows, self.vectors_beside(rows)) for rows in range(1, self.vector_registers - 1)]
         tall = [(rows, vectors) for rows, vectors in tiles if rows >= 2 * vectors]
         return max(tall, key=lambda tile: tile[0] * tile[1] / (tile[0] + tile[1]))
+
+    @property
+    def probe_terms(self) -> int:
+        """How many terms of the sums in that tile are of operands, packed, that take three quarters of L1."""
+        rows, vectors = self.probe_tile
+        return self.cache(1).bytes * 3 // 4 // (4 * (rows + vectors * self.lanes(4)))

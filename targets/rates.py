@@ -60,8 +60,8 @@ class Rates:
 
     Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
 
-    FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L2
-    (`tile_near`), with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
+    FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1 (`tile_in_l1`),
+    in L2 (`tile_near`), with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
     the narrow one there (`tile_narrow_far`).
 
     `strided_4` to `strided_14` are slowdowns, not rates: the time of a tile kernel of so many rows (and
@@ -89,6 +89,7 @@ class Rates:
     rows_beyond_l2: Rate
     pack_near: Rate
     pack_far: Rate
+    tile_in_l1: Rate
     tile_near: Rate
     tile_wide_far: Rate
     tile_narrow_far: Rate

@@ -32,6 +32,7 @@ _FMAS = {
     "f64, 256 bits": "fma_f64_narrow",
 }
 _PRODUCT = {
+    "tile kernel, operands in L1": "tile_in_l1",
     "tile kernel, operands in L2": "tile_near",
     "tile kernel, wide one beyond L2": "tile_wide_far",
     "tile kernel, narrow one beyond L2": "tile_narrow_far",

@@ -25,6 +25,7 @@ from .cost import (
     cycles_per_second,
     ending_cycles,
     half_part,
+    issuing_part,
     kept_bytes,
     mixed,
     unhidden_part,
@@ -64,7 +65,7 @@ class Model:
         self.clock = cycles_per_second(target)
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
-        self.half = half_part(target)
+        self.half, self.issuing = half_part(target), issuing_part(target)
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._steps: dict[tuple[object, ...], int] = {}
@@ -219,6 +220,7 @@ class Model:
         step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
+        step *= self.issuing
         ending = ending_cycles(core, rows, instruction * vectors)
         if self.is_along[plan.lanes]:
             return self.summed(plan) * step + ending

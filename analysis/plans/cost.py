@@ -85,14 +85,35 @@ def step_cycles(core: Core, rows: int, vectors: float, part: float = 1) -> float
     )
 
 
+@lru_cache(maxsize=16)
+def issuing_part(target: Target) -> float:
+    """
+    How many times as long as by its ports a term of a register tile takes when all is in L1, as the probed tile has it.
+
+    Some cores begin fewer multiply-adds beside loads than alone. What the end of a tile takes counts apart: it comes
+    once for `Core.probe_terms` terms here.
+    """
+    core = target.core
+    rows, vectors = core.probe_tile
+    ending = ending_cycles(core, rows, vectors) / core.probe_terms
+    is_known = target.rates.tile_in_l1.source != "estimated"
+    probed = _probed_cycles(target, target.rates.tile_in_l1.core) - (ending if is_known else 0)
+    return max(probed / step_cycles(core, rows, vectors), 1.0)
+
+
 def unhidden_part(target: Target) -> float:
     """The part of what a tile brings from L2 that its arithmetic does not hide, as the probed tile has it."""
     core, clock = target.core, cycles_per_second(target)
     rows, vectors = core.probe_tile
-    lanes = core.lanes(4)
-    probed = 2 * rows * vectors * lanes * clock / target.rates.tile_near.core
-    fetching = 4 * (rows + vectors * lanes) * clock / target.rates.read_l2.core
-    return max(probed - step_cycles(core, rows, vectors), 0.0) / fetching
+    near = issuing_part(target) * step_cycles(core, rows, vectors)
+    fetching = 4 * (rows + vectors * core.lanes(4)) * clock / target.rates.read_l2.core
+    return max(_probed_cycles(target, target.rates.tile_near.core) - near, 0.0) / fetching
+
+
+def _probed_cycles(target: Target, rate: float) -> float:
+    """Cycles of a term of the probed tile at so many FLOP/s."""
+    rows, vectors = target.core.probe_tile
+    return 2 * rows * vectors * target.core.lanes(4) * cycles_per_second(target) / rate
 
 
 def half_part(target: Target) -> float:
@@ -120,6 +141,8 @@ class TileSteps:
     """cycles in which a byte comes from L2"""
     unhidden: float
     """the part of these that arithmetic does not hide"""
+    issuing: float
+    """see `issuing_part`"""
     line_bytes: int
     """of a line that L1 takes from L2"""
 
@@ -128,7 +151,7 @@ class TileSteps:
     def of(target: Target) -> TileSteps:
         fetching = cycles_per_second(target) / target.rates.read_l2.core
         line = target.core.cache(1).line_bytes
-        return TileSteps(target.core, fetching, unhidden_part(target), line)
+        return TileSteps(target.core, fetching, unhidden_part(target), issuing_part(target), line)
 
     def cycles(
         self,
@@ -150,7 +173,7 @@ class TileSteps:
         lines = bytes_ / self.line_bytes
         loading = (part * (rows + vectors * (1 + split)) + lines) / core.load_ports
         loading += vectors * split * core.split_load if fetched[1] else 0
-        step = max(step_cycles(core, rows, vectors, part), loading)
+        step = self.issuing * max(step_cycles(core, rows, vectors, part), loading)
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 

@@ -9,7 +9,7 @@ from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractio
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
-from stepwell.analysis.plans.cost import lost_part
+from stepwell.analysis.plans.cost import TileSteps, issuing_part, lost_part, unhidden_part
 from stepwell.dialects import loop
 from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
@@ -301,3 +301,15 @@ def test_tiles_of_all_widths_are_looked_at(core: str):
     contraction, target = product(53, 43, 224), Target.parse(core)
     widths = {plan.nr for plan in plans.propose(contraction, target, 1 << 20)}
     assert widths >= set(range(target.core.lanes(4), max(widths), target.core.lanes(4))), widths
+
+
+def test_what_a_tile_loses_in_l1_is_no_wait_for_l2():
+    """Of two cores whose tile is as slow with operands in L2, one is as slow in L1: there L2 costs less, and all tiles take longer."""
+    near = Target.parse("zen5:tile_near=200e9")
+    in_l1 = Target.parse("zen5:tile_near=200e9,tile_in_l1=210e9")
+    assert issuing_part(near) == 1 < issuing_part(in_l1) < 1.3
+    assert unhidden_part(in_l1) < 0.5 * unhidden_part(near)
+    tiles = [TileSteps.of(target).cycles(9, 3, (0, 0)) for target in (near, in_l1)]
+    assert tiles[1] / tiles[0] == pytest.approx(issuing_part(in_l1))
+    both = [TileSteps.of(target).cycles(9, 3, (4, 64)) for target in (near, in_l1)]
+    assert both[0] == pytest.approx(both[1], rel=0.05), "the rate that was probed"
