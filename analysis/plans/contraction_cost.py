@@ -96,7 +96,7 @@ class Model(ContractionRates):
     def brought(self, plan: ContractionPlan) -> Brought:
         """
         The bytes that tiles bring from L2 for each element of A and of B, and the blocks of terms after which they are read and written
-        in turn. All plans with the same tile and blocks have them in common.
+        in turn. All plans with the same tile and blocks that pack B have them in common, and all that do not.
 
         With tiles of M innermost, B's panel is in L1 and A comes from L2; with tiles of N innermost A's sliver is
         in L1, and B comes from L2. What is used again by the next tile must stay while all that this tile uses
@@ -106,11 +106,23 @@ class Model(ContractionRates):
         by_rows = plan.innermost == "m"
         tile = (plan.mr * left + plan.nr * right) * plan.kc
         is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
-        near_left, near_right = is_near and not by_rows, is_near and by_rows
+        near_left = is_near and not by_rows
+        near_right = is_near and by_rows and (plan.pack_right or self._keeps_rows(plan))
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
         blocks = 1 if is_added else -(-self.problem.k // plan.kc)
         return (0 if near_left else left, 0 if near_right else right), blocks
+
+    def _keeps_rows(self, plan: ContractionPlan) -> bool:
+        """Whether L1 keeps a panel of B that is not packed: none of its sets has more lines of its rows than ways but one."""
+        right = self.problem.right
+        if right.summed is None:
+            return True
+        bytes_ = right.stored_bytes
+        most = most_in_a_set(
+            self.level_1, min(plan.kc, 4096), right.summed * bytes_, plan.nr * bytes_
+        )
+        return most < self.level_1.ways
 
     def _tiles_time(
         self,
@@ -351,7 +363,8 @@ class OfBlocks:
         """`plain` is the plan with these blocks that packs nothing."""
         self._model = model
         self._writing = writing(model, plain) + writing_columns(model, plain)
-        self._brought: Brought | None = None
+        self._brought: dict[bool, Brought] = {}
+        """by whether B is packed"""
         self._right: float | None = None
         self._left: dict[tuple[bool, ...], float] = {}
         self.least_of_all = model.problem.batch * (model.least_tiles(plain) + self._writing)
@@ -363,9 +376,10 @@ class OfBlocks:
     def least(self, plan: ContractionPlan) -> float:
         """Seconds that a plan takes at least: those that it does not wait for operands."""
         model, copy = self._model, _LEFT_COPY(plan)
-        if self._brought is None:
-            self._brought = model.brought(plan)
-        tiles, left = model.tiles(plan, self._brought), self._left.get(copy)
+        brought = self._brought.get(plan.pack_right)
+        if brought is None:
+            brought = self._brought[plan.pack_right] = model.brought(plan)
+        tiles, left = model.tiles(plan, brought), self._left.get(copy)
         if left is None:
             left = self._left[copy] = packing(model, plan, "left")
         if self._right is None and plan.pack_right:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import stepwell as sw
@@ -313,3 +315,24 @@ def test_what_a_tile_loses_in_l1_is_no_wait_for_l2():
     assert tiles[1] / tiles[0] == pytest.approx(issuing_part(in_l1))
     both = [TileSteps.of(target).cycles(9, 3, (4, 64)) for target in (near, in_l1)]
     assert both[0] == pytest.approx(both[1], rel=0.05), "the rate that was probed"
+
+
+def test_rows_of_b_that_share_sets_of_l1_come_from_l2_for_each_tile():
+    """Rows of 1024 bytes fall into a few sets. Of 1152 bytes, L1 keeps as many as are in a panel, and it keeps any copy."""
+
+    def of_a_tile(columns: int, *, packs: bool) -> float:
+        contraction, target = product(256, columns, 128), Target.parse("icelake-server")
+        blocks = {"mc": 256, "nc": columns, "kc": 128, "peel_m": False, "peel_n": False}
+        plan = replace(
+            plans.propose(contraction, target)[0],
+            mr=8,
+            nr=32,
+            innermost="m",
+            pack_right=packs,
+            **blocks,
+        )
+        terms = dict(plans.cost(plan, contraction, target).terms)
+        return terms["arithmetic"] / (columns // 32)
+
+    assert of_a_tile(256, packs=False) > 1.02 * of_a_tile(288, packs=False)
+    assert of_a_tile(256, packs=True) == pytest.approx(of_a_tile(288, packs=True))

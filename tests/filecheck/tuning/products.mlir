@@ -46,7 +46,7 @@
 // SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 256, KC 256, M tiles innermost, packs nothing, peels N, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p512.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 512, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p1024.
@@ -73,7 +73,7 @@
 // ZEN3-NEXT: chosen contraction: tile 6x8, MC 150, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN5: p256.
-// ZEN5-NEXT: chosen contraction: tile 10x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 192, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p1024.
@@ -100,7 +100,7 @@
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M, prefetches C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 256, KC 256, N tiles innermost, packs nothing, peels M, prefetches A and C;
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // V3: p2048.

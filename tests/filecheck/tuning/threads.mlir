@@ -40,12 +40,12 @@ func.func @rest(%x: tensor<1x5x14x14x16xf32>, %w: tensor<23x8x5x16xf32>) -> tens
 // CHECK-LABEL: @lines.z
 // CHECK:         loop.for parallel threads "j.tile"
 // CHECK-NEXT:      loop.for parallel "i.tile"
-func.func @lines(%x: tensor<128x128xf32>, %w: tensor<128x128xf32>) -> tensor<128x128xf32> {
-  %z = te.compute [%i = 128, %j = 128] add [%k = 128] (%a = %x[%i, %k], %b = %w[%k, %j]) : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32> {
+func.func @lines(%x: tensor<128x128xf32>, %w: tensor<128x160xf32>) -> tensor<128x160xf32> {
+  %z = te.compute [%i = 128, %j = 160] add [%k = 128] (%a = %x[%i, %k], %b = %w[%k, %j]) : (tensor<128x128xf32>, tensor<128x160xf32>) -> tensor<128x160xf32> {
     %p = arith.mulf %a, %b : f32
     te.yield %p : f32
   }
-  func.return %z : tensor<128x128xf32>
+  func.return %z : tensor<128x160xf32>
 }
 
 // Rows that end within a line: its columns stay with one thread.
