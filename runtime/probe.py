@@ -189,6 +189,11 @@ def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
     return {name: _on_one(name, job, cores) for name, job in named.items()}
 
 
+def _rows_rates(target: Target, cores: int) -> dict[str, Rate]:
+    jobs = zip(("tile_rows_far", "tile_rows_asked"), probe_jobs.rows_jobs(target), strict=True)
+    return {name: _on_one(name, job, cores) for name, job in jobs}
+
+
 def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:
     jobs = zip(("pack_near", "pack_far"), probe_jobs.pack_jobs(target), strict=True)
     return {name: _on_one(name, job, cores) for name, job in jobs}
@@ -210,6 +215,7 @@ _MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
     "beyond_l2": _beyond_l2,
     "copy_past": _past_caches,
     "tile_in_l1": _tile_rates,
+    "tile_rows_far": _rows_rates,
     "pack_near": _pack_rates,
     "strided_4": _slowdowns,
 }

@@ -23,6 +23,7 @@ from .probe_kernels import (
     pack_kernel,
     read_kernel,
     read_rows_kernel,
+    rows_tile_kernel,
     strided_tile_kernel,
     tile_kernel,
 )
@@ -41,6 +42,9 @@ _FAR = 4
 
 _PIECE = 64
 """Elements of a row that are read before those of the next."""
+
+_PANELS, _PART = 4, 32
+"""With how many panels rows are used that come from beyond L2, and the steps of the summation between hints for the next ones."""
 
 _ROW_BYTES = 4096
 """From one unpacked row to the next: a page, and what all ways of most first-level caches come to."""
@@ -185,6 +189,33 @@ def tile_jobs(target: Target) -> TileJobs:
         job(long, _DEPTH, 0, _FAR * level_2),
         job(long, _DEPTH, _FAR * level_2, 0),
     )
+
+
+def rows_jobs(target: Target) -> tuple[Job, Job]:
+    """
+    A register tile of rows beyond L2, each block of which is used with panels that take half of L2: without hints, and with
+    some that ask for the next block. The rows do not fall into the same sets.
+    """
+    rows, vectors = target.core.probe_tile
+    lanes, level_2 = target.lanes(4), target.cache(2).bytes
+    parts = level_2 // 2 // (4 * _PANELS * vectors * lanes * _PART) | 1
+    depth = parts * _PART
+    blocks = max(_FAR * level_2 // (4 * rows * depth), 1)
+
+    def job(*, is_asked: bool) -> Job:
+        text = rows_tile_kernel(rows, vectors, lanes, depth, _PANELS, _PART, is_asked=is_asked)
+        return Job(
+            compiled(text, target),
+            lambda: [
+                _ones((blocks, rows, depth)),
+                _ones((_PANELS, depth, vectors * lanes)),
+                _zeros((rows, vectors * lanes)),
+            ],
+            lambda arrays: 2.0 * blocks * _PANELS * depth * arrays[2].size,
+            lambda rounds, arrays: bool((arrays[2] == depth).all()),
+        )
+
+    return job(is_asked=False), job(is_asked=True)
 
 
 def strided_jobs(target: Target, rows: int) -> tuple[Job, Job]:

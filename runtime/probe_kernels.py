@@ -172,6 +172,71 @@ def _tiles(
     return "\n".join(lines)
 
 
+def rows_tile_kernel(
+    rows: int, vectors: int, lanes: int, depth: int, panels: int, part: int, *, is_asked: bool
+) -> str:
+    """
+    As `tile_kernel`, with the rows of `%narrow` as they are, block by block of as many as the tile has, each with all `panels`.
+
+    The sums go by parts of so many steps. Where what comes is `is_asked` for, a hint before each part asks for a piece of the
+    next block: for all of it in the course of the panels.
+    """
+    vector, columns = f"vector<{lanes}xf32>", vectors * lanes
+    narrow, wide = f"memref<?x{rows}x{depth}xf32>", f"memref<{panels}x{depth}x{columns}xf32>"
+    tile = f"memref<{rows}x{columns}xf32>"
+    pairs = [(row, number) for row in range(rows) for number in range(vectors)]
+    sums, parts = range(len(pairs)), depth // part
+    piece = rows * depth // (panels * parts)
+    types, hints = _times(vector, sums), range(0, piece if is_asked else 0, 16)
+    every = {0, 1, part, panels, parts, piece, *range(rows), *(n * lanes for n in range(vectors))}
+    lines = [
+        f"func.func @probe_rows(%rounds: index, %narrow: {narrow}, %wide: {wide}, %tile: {tile}) {{",
+        *_constants(every | {*hints}),
+        "%zero = arith.constant 0.000000e+00 : f32",
+        f"%zeros = vector.broadcast %zero : f32 to {vector}",
+        f"%blocks = memref.dim %narrow, %c0 : {narrow}",
+        "scf.for %round = %c0 to %rounds step %c1 {",
+        "scf.for %q = %c0 to %blocks step %c1 {",
+        "%after = arith.addi %q, %c1 : index",
+        f"scf.for %p = %c0 to %c{panels} step %c1 {{",
+        f"%last:{len(sums)} = scf.for %s = %c0 to %c{parts} step %c1",
+        f"iter_args({', '.join(f'%sum{n} = %zeros' for n in sums)}) -> ({types}) {{",
+        f"%first = arith.muli %s, %c{part} : index",
+        f"%end = arith.addi %first, %c{part} : index",
+        f"%before = arith.muli %p, %c{parts} : index",
+        "%number = arith.addi %before, %s : index",
+        f"%begin = arith.muli %number, %c{piece} : index",
+        *(f"%at{n} = arith.addi %begin, %c{n} : index" for n in hints),
+        *(
+            f"memref.prefetch %narrow[%after, %c0, %at{n}], read, locality<2>, data : {narrow}"
+            for n in hints
+        ),
+        f"%inner:{len(sums)} = scf.for %k = %first to %end step %c1",
+        f"iter_args({_pairs('%acc', '%sum', sums)}) -> ({types}) {{",
+        *(
+            f"%b{n} = vector.load %wide[%p, %k, %c{n * lanes}] : {wide}, {vector}"
+            for n in range(vectors)
+        ),
+        *(
+            line
+            for row in range(rows)
+            for line in _tile_row(row, vectors, f"[%q, %c{row}, %k] : {narrow}", vector)
+        ),
+        f"scf.yield {_names('%next', sums)} : {types}",
+        "}",
+        f"scf.yield {_names('%inner#', sums)} : {types}",
+        "}",
+        *(
+            f"vector.store %last#{n}, %tile[%c{row}, %c{number * lanes}] : {tile}, {vector}"
+            for n, (row, number) in enumerate(pairs)
+        ),
+        *["}"] * 3,
+        "func.return",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
 def _tile_row(row: int, vectors: int, place: str, vector: str) -> list[str]:
     """One step of the summation in one row of the tile: a register at a time holds an element of the narrow one."""
     first = row * vectors

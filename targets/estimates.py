@@ -273,6 +273,11 @@ def _tile_narrow_far(core: Core, known: Mapping[str, float]) -> float:
     return work / max(work / known["tile_near"] + waiting, fetching)
 
 
+def _tile_rows_far(core: Core, known: Mapping[str, float]) -> float:
+    """As of the narrow one, of which a part of the wait is left: rows are used with several panels."""
+    return (known["tile_near"] + known["tile_narrow_far"]) / 2
+
+
 def _strided(rows: int) -> _Estimate:
     """
     Where more rows than L1 has ways share a set, they evict each other (with least-recently-used replacement):
@@ -321,5 +326,7 @@ _ESTIMATES: dict[str, _Estimate] = {
     ),
     "tile_wide_far": _Estimate(_tile_wide_far, ("tile_near", "beyond_l2")),
     "tile_narrow_far": _Estimate(_tile_narrow_far, ("tile_near", "beyond_l2")),
+    "tile_rows_far": _Estimate(_tile_rows_far, ("tile_near", "tile_narrow_far")),
+    "tile_rows_asked": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
     **{f"strided_{rows}": _strided(rows) for rows in STRIDED_ROWS},
 }

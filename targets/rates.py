@@ -62,7 +62,8 @@ class Rates:
 
     FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1 (`tile_in_l1`),
     in L2 (`tile_near`), with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
-    the narrow one there (`tile_narrow_far`).
+    the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with four panels each
+    (`tile_rows_far`), and the same with hints that ask for the next ones (`tile_rows_asked`).
 
     `strided_4` to `strided_14` are slowdowns, not rates: the time of a tile kernel of so many rows (and
     `Core.vectors_beside` them) that are 4096 bytes apart, so that their lines fall into one set of L1, over its
@@ -93,6 +94,8 @@ class Rates:
     tile_near: Rate
     tile_wide_far: Rate
     tile_narrow_far: Rate
+    tile_rows_far: Rate
+    tile_rows_asked: Rate
     strided_4: Rate
     strided_6: Rate
     strided_8: Rate
@@ -118,6 +121,17 @@ class Rates:
         measured by loads, which also take their time where all is in L1: that part is left out.
         """
         return max(1 / rate - 1 / self.read_l1.core, 0.0)
+
+    @property
+    def hints_gain(self) -> bool:
+        """
+        Whether asking for rows before they are used gains more than two runs of one program differ by: prefetchers of some cores find
+        them as soon, and what hints bring takes room in L2. They do where it was not measured.
+        """
+        rates = self.tile_rows_asked, self.tile_rows_far
+        if any(rate.source in ("estimated", "busy") for rate in rates):
+            return True
+        return self.tile_rows_asked.core > 1.02 * self.tile_rows_far.core
 
     def slowdown(self, rows: int) -> Rate:
         """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""

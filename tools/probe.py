@@ -36,6 +36,8 @@ _PRODUCT = {
     "tile kernel, operands in L2": "tile_near",
     "tile kernel, wide one beyond L2": "tile_wide_far",
     "tile kernel, narrow one beyond L2": "tile_narrow_far",
+    "tile kernel, rows beyond L2": "tile_rows_far",
+    "tile kernel, these with hints": "tile_rows_asked",
     "packing from L2": "pack_near",
     "packing from beyond L2": "pack_far",
 }

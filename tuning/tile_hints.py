@@ -10,7 +10,7 @@ from ..transforms.step_support.made import SplitLoops
 from .levels import is_in
 from .session import Session
 
-BETWEEN = 16
+BETWEEN = 32
 """
 Terms of a tile's sums between hints for pieces that are apart in memory, as rows are. The address of such a hint takes about as
 many instructions as a term of a small tile has, in each of which they would take ports from the multiply-adds where a core has

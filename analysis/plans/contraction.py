@@ -320,6 +320,7 @@ class _Domains:
             and not self.problem.is_of_one_buffer
             and self.problem.m >= 2 * plain.mr
             and model.target.takes_hints_in_sums
+            and model.rates.hints_gain
             and model.far_share(left) > 0
         )
 

@@ -336,3 +336,10 @@ def test_rows_of_b_that_share_sets_of_l1_come_from_l2_for_each_tile():
 
     assert of_a_tile(256, packs=False) > 1.02 * of_a_tile(288, packs=False)
     assert of_a_tile(256, packs=True) == pytest.approx(of_a_tile(288, packs=True))
+
+
+def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
+    """Where it was measured that prefetchers find rows as soon as hints do, there are none; they are where nothing is known."""
+    assert first(squares[2048], "zen5").prefetch_left
+    assert first(squares[2048], "zen5:tile_rows_far=230e9,tile_rows_asked=250e9").prefetch_left
+    assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left

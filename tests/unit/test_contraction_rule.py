@@ -52,7 +52,7 @@ def test_all_of_b_is_packed_where_several_blocks_of_rows_use_it():
 
 
 def test_rows_that_come_from_beyond_l2_are_asked_for():
-    # Those of the next tiles, which are contiguous: some elements before each 16 terms of the sums of the tiles beside each other.
+    # Those of the next tiles, which are contiguous: some elements before each 32 terms of the sums of the tiles beside each other.
     text = loops(512, 512, 512)
     assert re.search(
         r"loop.prefetch %a\[%i_\w+ \* (\d+) \+ \1, %j_tile \* \d+ \+ %k_part \* \d+", text
