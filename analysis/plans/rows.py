@@ -14,8 +14,9 @@ from .cost import RESOLUTION
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
 from .row_nests import is_one_sum, is_sum_around_results, runs_in_lanes
-from .rows_cost import WAITING, cost, model
+from .rows_cost import cost, model
 from .rows_plan import NestPlan, RowsPlan
+from .rows_waiting import WAITING
 
 __all__ = ["cost", "propose"]
 

@@ -10,20 +10,19 @@ PDCS 2001.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from math import gcd, inf, prod
 
-from ...frozen import frozen
 from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS
 from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
 from ..facts import Access, Home, KernelFacts, Role, written_out
-from .cost import Cost, cost_of, kept_bytes
+from .cost import Cost, kept_bytes
 from .row_instructions import RowInstructions
 from .row_nests import Nest, nests_of
 from .rows_plan import Fetch, NestPlan, RowsPlan, Square
+from .rows_waiting import Times, passing
 
 FOLLOWED = 24
 """
@@ -33,51 +32,8 @@ via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are
 """
 
 
-WAITING = "waiting for data"
-"""The term of a cost that a plan has beside what its instructions take."""
-
-WAITING_PART = 0.45
-"""
-The part of the instructions under way that may wait for operands, in a core's schedulers: 60 of 192 on Haswell, 97 of 224 on
-Skylake, 160 of 352 on Ice Lake; for vectors, queues before them included, 128 of 256 on Zen 3, 210 of 448 on Zen 5. (Fog, "The
-microarchitecture of Intel, AMD and VIA CPUs".)
-"""
-
 FILLED = 3 / 4
 """The part of the time that data take which chains of sums may fill without delaying the loads behind them."""
-
-
-@frozen
-class _Times:
-    """
-    Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of the ends of rows whose sums are
-    awaited, and of its data, those that it asks for ahead included; and how many instructions it is.
-    """
-
-    computing: float
-    accessing: float
-    chained: float
-    ended: float
-    moving: float
-    issued: float
-
-    @property
-    def instructions(self) -> float:
-        return max(self.computing, self.accessing)
-
-    @property
-    def unchained(self) -> float:
-        """What it would take if no term of a sum waited for the one before."""
-        return max(self.computing, self.accessing + self.moving)
-
-    @property
-    def in_registers(self) -> float:
-        """What it would take if all data were in the first-level cache."""
-        return max(self.instructions, self.chained) + self.ended
-
-    @property
-    def total(self) -> float:
-        return max(self.unchained, self.chained + self.ended)
 
 
 class Model(RowInstructions):
@@ -96,7 +52,7 @@ class Model(RowInstructions):
         """of the reads of each nest the first ones of those that are of the same lines"""
         self._gone = [self.first_ones(nest, nest.writes) for nest in self.nests]
         self._rows: dict[tuple[tuple[int, ...], ...], float] = {}
-        self._known: dict[tuple[object, ...], _Times] = {}
+        self._known: dict[tuple[object, ...], Times] = {}
         self._worked: dict[
             tuple[int, NestPlan, frozenset[int], bool], tuple[float, float, float, float, float]
         ] = {}
@@ -109,48 +65,33 @@ class Model(RowInstructions):
         """
         The predicted time, and the seconds in which data move between caches and memory, whatever goes on meanwhile.
         """
-        fused = tuple(each.order[: plan.fused] for each in plan.nests)
-        kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
-        times = [self._times(number, plan, fused, kept) for number in range(len(self.nests))]
-        waited = self._share_waited(times, plan)
-        # What is waited for in registers fills the schedulers; prefetchers go on meanwhile.
-        filled = min(waited / WAITING_PART, 1.0)
-        # Rows that are under way together do arithmetic while others load.
-        together = max(
-            sum(each.computing for each in times),
-            sum(each.accessing + each.moving for each in times),
-        )
-        unchained = max(together, waited * sum(each.unchained for each in times))
-        total = max(
-            together,
-            waited * sum(each.total for each in times),
-            filled * sum(each.in_registers for each in times),
-        )
-        instructions = min(sum(each.instructions for each in times), total)
-        latency = total - max(unchained, instructions)
-        cost = cost_of(
-            [
-                ("instructions", instructions),
-                ("latency of sums", latency),
-                (WAITING, total - instructions - latency),
-            ]
-        )
+        times = self._all_times(plan)
+        rows = prod(self.nests[0].extent(axis) for axis in plan.nests[0].order[: plan.fused])
+        groups = max(rows, 1) / max(own.rows for own in plan.nests)
+        cost = passing(times, groups if plan.fused else None, self.core.window)
         return cost, sum(each.moving for each in times)
 
     def followed(self, plan: RowsPlan) -> float:
         """
         The memory instructions of loops that sum up rows of data from beyond L2: a prefetcher learns to follow each of them
-        by itself, page by page. Infinity where chains of sums leave no time to run ahead.
+        by itself, page by page. Infinity where chains of sums leave no time to run ahead, of that which their data take.
         """
-        found, most = 0.0, FILLED * self.cost(plan).seconds
-        for number, (nest, own) in enumerate(zip(self.nests, plan.nests, strict=True)):
+        found = 0.0
+        for number, times in enumerate(self._all_times(plan)):
+            nest, own = self.nests[number], plan.nests[number]
             in_lanes = own.lanes and nest.role(own.order[-1]) is Role.REDUCTION
             if in_lanes and any(self._is_far(number, plan, read) for read in self._come[number]):
-                found += self._followed(nest, own) if self.chained(nest, own) <= most else inf
+                is_quick = times.chained <= FILLED * times.unchained
+                found += self._followed(nest, own) if is_quick else inf
         return found
 
     def _is_far(self, number: int, plan: RowsPlan, access: Access) -> bool:
         return self._distance(number, plan, access) > kept_bytes(self.core.cache(2))
+
+    def _all_times(self, plan: RowsPlan) -> list[Times]:
+        fused = tuple(each.order[: plan.fused] for each in plan.nests)
+        kept = frozenset(n for n, _ in plan.staged) if plan.blocks else frozenset[int]()
+        return [self._times(number, plan, fused, kept) for number in range(len(self.nests))]
 
     def _times(
         self,
@@ -158,7 +99,7 @@ class Model(RowInstructions):
         plan: RowsPlan,
         fused: tuple[tuple[int, ...], ...],
         kept: frozenset[int],
-    ) -> _Times:
+    ) -> Times:
         """What one nest takes, beside the others as they are: `fused` are their fused loops, `kept` the buffers of blocks."""
         nest, own = self.nests[number], plan.nests[number]
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
@@ -170,7 +111,7 @@ class Model(RowInstructions):
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
             moving = self._reading(number, plan) + self._writing(number, plan)
             moving += sum(self._fetching(plan, fetch) for fetch in fetched)
-            self._known[key] = _Times(computing, accessing, chained, ended, moving, issued)
+            self._known[key] = Times(computing, accessing, chained, ended, moving, issued)
         return self._known[key]
 
     # What the ports do.
@@ -190,17 +131,6 @@ class Model(RowInstructions):
             waits = self.chained(nest, own), self.ended(nest, own) if awaited else 0.0
             known = self._worked[key] = (*self.instructions(nest, own, kept), *waits)
         return known
-
-    def _share_waited(self, times: Sequence[_Times], plan: RowsPlan) -> float:
-        """
-        The part of the latency of fused rows that passes while nothing else is done. A core goes on to the next rows
-        meanwhile, as far as the instructions that it has under way reach: where these are several rows, the latency
-        of several passes at once.
-        """
-        rows = prod(self.nests[0].extent(axis) for axis in plan.nests[0].order[: plan.fused])
-        together = max(own.rows for own in plan.nests)
-        issued = sum(each.issued for each in times)
-        return min(issued * together / max(rows, 1) / self.core.window, 1.0)
 
     def _is_awaited(self, number: int) -> bool:
         """Whether a later nest reads what this one makes."""
