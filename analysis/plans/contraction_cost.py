@@ -118,11 +118,9 @@ class Model(ContractionRates):
         right = self.problem.right
         if right.summed is None:
             return True
-        bytes_ = right.stored_bytes
-        most = most_in_a_set(
-            self.level_1, min(plan.kc, 4096), right.summed * bytes_, plan.nr * bytes_
-        )
-        return most < self.level_1.ways
+        apart = right.summed * right.stored_bytes
+        width = min(plan.nr * right.stored_bytes, apart)  # shorter rows are read to their ends
+        return most_in_a_set(self.level_1, min(plan.kc, 4096), apart, width) < self.level_1.ways
 
     def _tiles_time(
         self,
