@@ -22,10 +22,16 @@ import numpy as np
 
 from ..analysis.call_signature import ArgSpec
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT
-from .engine import LARGE_BYTES, array_maker, link_for_good
+from .engine import LARGE_BYTES, aligned_empty, array_maker, link_for_good
 
 MOST_ARENA = 1 << 15
 """Bytes of scratch memory that come from the stack, of which threads may have little."""
+
+MOST_KEPT = 1 << 20
+"""
+Bytes that are kept with the function, for one call at a time. To fill more takes many times the two microseconds of a call with
+Python in between.
+"""
 
 MOST_ARRAYS = 16
 """Inputs, or results."""
@@ -47,8 +53,11 @@ METH_FASTCALL = 0x80
 MAKER = 4
 """Which word of a specification is the address of what makes a large result, or a tuple of several."""
 
-FIRST_INPUT = MAKER + 1
-"""Words of a specification before the inputs': the code's address, the result's dtype, rank and shape, its maker."""
+ARENA = MAKER + 1
+"""Which word is the address of the scratch memory that is kept: 0 while a call has it."""
+
+FIRST_INPUT = ARENA + 1
+"""Words of a specification before the inputs': the code's address, the result's dtype, rank and shape, its maker, its arena."""
 
 INPUT_WORDS = 3
 """What it says of an input: its dtype, its rank and the address of its shape."""
@@ -74,20 +83,21 @@ def native_call(
 ) -> Callable[..., Any] | None:
     """
     A function of the inputs, in order, that runs the code at `address` and returns its new result, a tuple of several, or
-    NotImplemented where an input is not an aligned, contiguous array of its shape and dtype.
+    NotImplemented where an input is not an aligned, contiguous array of its shape and dtype, or another call has the scratch memory.
 
     None where there is no result, or something is open or by value. `code` is what the code stays loaded
     with; the function holds it.
     """
     specs = (*inputs, *results)
     counts = (len(results), len(inputs))
-    if min(counts) < 1 or max(counts) > MOST_ARRAYS or arena_bytes > MOST_ARENA:
+    if min(counts) < 1 or max(counts) > MOST_ARRAYS or arena_bytes > MOST_KEPT:
         return None
     if any(spec.scalar or not spec.is_static for spec in specs):
         return None
     maker = _maker(results)
-    scratch = 1 << (arena_bytes - 1).bit_length() if arena_bytes else 0
-    method = _method(len(inputs), len(results), scratch, maker is not None)
+    is_kept = arena_bytes > MOST_ARENA
+    scratch = 1 << (arena_bytes - 1).bit_length() if arena_bytes and not is_kept else 0
+    method = _method(len(inputs), len(results), scratch, maker is not None, is_kept=is_kept)
     if method is None:
         return None
     new_function = ctypes.pythonapi.PyCFunction_NewEx
@@ -98,6 +108,9 @@ def native_call(
     if maker:
         words.maker = maker
         words[MAKER] = id(maker)
+    if is_kept:
+        words.arena = aligned_empty(arena_bytes)
+        words[ARENA] = words.arena.ctypes.data
     return new_function(ctypes.addressof(method), words, None)
 
 
@@ -120,6 +133,7 @@ class _Specification(np.ndarray):
 
     maker: Callable[[], Any]
     code: object
+    arena: np.ndarray
 
 
 def _shape(spec: ArgSpec) -> tuple[int, ...]:
@@ -143,15 +157,17 @@ def _specification(address: int, result: ArgSpec, inputs: Sequence[ArgSpec]) -> 
 
 
 @cache
-def _method(inputs: int, results: int, arena_bytes: int, is_made: bool) -> _MethodDef | None:
+def _method(
+    inputs: int, results: int, arena_bytes: int, is_made: bool, *, is_kept: bool
+) -> _MethodDef | None:
     """
     The function for so many inputs and results, which a function of Python makes or not; the code it calls is given the
-    address of so much scratch memory.
+    address of so much scratch memory on the stack, or of what is kept.
     """
     symbols = _symbols()
     if symbols is None:
         return None
-    text = _text(inputs, results, arena_bytes, is_made)
+    text = _text(inputs, results, arena_bytes, is_made, is_kept=is_kept)
     # All of LLVM's passes take ten milliseconds, as long as for many a kernel, and calls are no faster.
     addresses = link_for_good(text, symbols, ("call",), quick=True)
     return _MethodDef(b"call", addresses["call"], METH_FASTCALL, None)
@@ -287,6 +303,15 @@ def _load(name: str, base: str, offset: int, type_: str = "ptr") -> list[str]:
     ]
 
 
+_TAKEN = [
+    f"  %arena.at = getelementptr i8, ptr %spec, i64 {8 * ARENA}",
+    "  %arena = atomicrmw xchg ptr %arena.at, ptr null acquire",
+    "  %is.taken = icmp eq ptr %arena, null",
+    "  br i1 %is.taken, label %no, label %free",
+    "free:",
+]
+_GIVEN_BACK = ["  store atomic ptr %arena, ptr %arena.at release, align 8"]
+
 _SMALL = [
     *_load("dtype", "spec", 8),
     *_load("rank", "spec", 16, "i32"),
@@ -311,7 +336,7 @@ def _results(count: int) -> list[str]:
     return lines
 
 
-def _text(inputs: int, results: int, arena_bytes: int, is_made: bool) -> str:
+def _text(inputs: int, results: int, arena_bytes: int, is_made: bool, *, is_kept: bool) -> str:
     """The LLVM IR of `PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t nargs)`."""
     lines = [
         "define ptr @call(ptr %self, ptr %args, i64 %nargs) {",
@@ -336,21 +361,23 @@ def _text(inputs: int, results: int, arena_bytes: int, is_made: bool) -> str:
         ]
     passed = [f"ptr %data{n}" for n in range(inputs)]
     passed += [f"ptr %into{n}" for n in range(results)]
-    passed += ["ptr %arena"] if arena_bytes else []
+    passed += ["ptr %arena"] if arena_bytes or is_kept else []
     return _MATCHES + "\n".join(
         [
             *lines,
+            *(_TAKEN if is_kept else []),
             *(_MADE if is_made else _SMALL),
             "  %failed = icmp eq ptr %result, null",
-            "  br i1 %failed, label %out, label %run",
+            "  br i1 %failed, label %end, label %run",
             "run:",
             *_results(results),
             *_load("code", "spec", 0),
             "  %thread = call ptr @PyEval_SaveThread()",
             f"  call void %code({', '.join(passed)})",
             "  call void @PyEval_RestoreThread(ptr %thread)",
-            "  br label %out",
-            "out:",
+            "  br label %end",
+            "end:",
+            *(_GIVEN_BACK if is_kept else []),
             "  ret ptr %result",
             "no:",
             "  call void @Py_IncRef(ptr @NotImplemented)",

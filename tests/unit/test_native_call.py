@@ -13,7 +13,7 @@ import pytest
 import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.runtime.executable import Executable
-from stepwell.runtime.native_call import MOST_ARENA
+from stepwell.runtime.native_call import ARENA, MOST_ARENA, MOST_KEPT
 
 Array = np.ndarray[Any, Any]
 
@@ -91,6 +91,47 @@ def test_scratch_memory_comes_from_the_stack():
     executable = sw.jit(lambda a, b: a @ b).lower(a, b).compile(threads=1)
     assert 0 < executable.signature.arena_bytes <= MOST_ARENA
     np.testing.assert_allclose(native(executable, a, b), a @ b, rtol=1e-4, atol=1e-4)
+
+
+def with_kept_memory() -> Executable:
+    """Two products, of which the first one's result is more than the stack is used for."""
+    low = sw.jit(lambda a, b: a @ b @ b).lower(*factors(1.0))
+    executable = low.compile(threads=1)
+    assert MOST_ARENA < executable.signature.arena_bytes <= MOST_KEPT
+    return executable
+
+
+def factors(value: float) -> tuple[Array, Array]:
+    return np.full((100, 100), value, "f4"), np.ones((100, 100), "f4")
+
+
+def test_larger_scratch_memory_is_kept_for_the_next_call():
+    executable = with_kept_memory()
+    for value in (1.0, 2.0):
+        np.testing.assert_array_equal(native(executable, *factors(value)), 10_000 * value)
+    words = executable.native_call.__self__
+    words[ARENA], address = 0, words[ARENA]
+    assert native(executable, *factors(1.0)) is NotImplemented, "another call has it"
+    np.testing.assert_array_equal(executable(*factors(3.0)), 30_000)
+    words[ARENA] = address
+    np.testing.assert_array_equal(native(executable, *factors(4.0)), 40_000)
+    assert words[ARENA] == address
+
+
+def test_threads_share_scratch_memory_that_is_kept():
+    executable = with_kept_memory()
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        if not all((executable(*factors(seed)) == 10_000 * seed).all() for _ in range(200)):
+            wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_large_results_are_in_memory_that_nobody_holds_any_longer():
