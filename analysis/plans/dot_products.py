@@ -10,7 +10,8 @@ from ...frozen import frozen
 from ...targets.target import Target
 from ..facts import Contraction
 from .contraction_problem import Problem, problem_of
-from .cost import Cost, cost_of, cycles_per_second, kept_bytes, restart_seconds
+from .contraction_rates import ContractionRates
+from .cost import Cost, cost_of, mixed, restart_seconds
 
 
 @frozen
@@ -56,12 +57,10 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[DotProductPlan,
     return tuple(sorted(model.plans(), key=lambda plan: model.cost(plan).seconds)[:n])
 
 
-class _Model:
+class _Model(ContractionRates):
     def __init__(self, problem: Problem, target: Target):
-        self.problem, self.core, self.rates = problem, target.core, target.rates
+        super().__init__(problem, target)
         self.width = self.core.lanes(problem.result_bytes)
-        self.clock = cycles_per_second(target)
-        self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.near_load = 1 / self.core.load_ports
         vector = self.width * problem.result_bytes
         self.far_load = vector / (self.rates.read_l2.core / self.clock)
@@ -70,7 +69,7 @@ class _Model:
         self.near_row_load = (1 + split) / self.core.load_ports
         self.far_row_load = max(self.far_load, self.near_row_load) + split * self.core.split_load
 
-    def is_near(self, rows: int) -> bool:
+    def rows_stay(self, rows: int) -> bool:
         """Whether so many rows of either operand stay in L1."""
         row = self.problem.k * self.problem.result_bytes
         return rows * row <= self.near_1
@@ -99,12 +98,12 @@ class _Model:
         them stay there; rows come from beyond it for the first tile of columns, and for all where they do not stay
         beside one tile of columns and the next rows, if these are asked for to L1.
         """
-        problem, core = self.problem, self.core
+        problem, core, batch = self.problem, self.core, self.problem.batch
         wide, tall = plan.nr, plan.mr
         others = -(-problem.n // wide) - 1
-        column_load = self.near_load if self.is_near(problem.n) else self.far_load
+        column_load = self.near_load if self.rows_stay(problem.n) else self.far_load
         asked_for = tall if plan.prefetch and plan.locality == 3 else 0
-        again = self.near_row_load if self.is_near(tall + asked_for + wide) else self.far_row_load
+        again = self.near_row_load if self.rows_stay(tall + asked_for + wide) else self.far_row_load
         row_load = (self.far_row_load + others * again) / (others + 1)
         parts = [
             (problem.m // tall * (problem.n // wide), tall, wide),
@@ -124,14 +123,10 @@ class _Model:
             cycles += count * (steps * step + ending)
         copied = problem.n * problem.k
         reading = problem.m * problem.k * problem.left.element_bytes
-        last = core.caches[-1]
-        rate = (
-            self.rates.read_l3
-            if reading <= last.bytes // last.shared_by
-            else self.rates.read_memory
-        )
-        computing = cycles / self.clock
-        waiting = max(0.0, reading / rate.core - computing) if reading > self.near_2 else 0.0
+        computing, waiting = cycles / self.clock, 0.0
+        if reading > self.near_2:  # tiles compute while rows come, for a part of the time
+            coming = reading / self.beyond_of(batch * reading).rate
+            waiting = mixed(computing, coming) - computing
         # Each tile of rows reads all of B's copy.
         tiles = -(-problem.m // tall)
         copied_bytes = copied * problem.right.element_bytes
@@ -143,7 +138,6 @@ class _Model:
             page = core.page_bytes
             waiting += tiles * copied * (stall + element * restart_seconds(page, page))
         packing = 0.0 if problem.right.is_constant else copied / self.clock
-        batch = problem.batch
         return cost_of(
             [
                 ("arithmetic", batch * computing),

@@ -9,6 +9,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
+from stepwell.analysis.plans import dot_products
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
 from stepwell.analysis.plans.cost import TileSteps, issuing_part, lost_part, unhidden_part
@@ -343,3 +344,13 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
     assert first(squares[2048], "zen5").prefetch_left
     assert first(squares[2048], "zen5:tile_rows_far=230e9,tile_rows_asked=250e9").prefetch_left
     assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_rows_from_beyond_l2_are_read_by_tiles_of_all_columns(core: str):
+    """Dot products wait for the rows whatever the tile: for a part of the time the one that computes least is quicker."""
+    contraction, target = product(1828, 4, 2385), Target.parse(core)
+    plan = dot_products.propose(contraction, target)[0]
+    assert plan.nr == 4 and plan.prefetch, str(plan)
+    rate = target.rates.beyond_l2.core
+    assert dot_products.cost(plan, contraction, target).seconds > 4 * 1828 * 2385 / rate
