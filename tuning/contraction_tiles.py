@@ -430,8 +430,7 @@ class _Tiles:
         results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
-        in_sums = self.takes_hints_in_sums
-        hints.results(results, loops.copies, in_sums=in_sums, ahead=not self.accumulates)
+        hints.results(results, loops.copies, in_sums=self.takes_hints_in_sums)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""

@@ -54,12 +54,11 @@ class Hints:
         loops: Iterable[LoopHandle],
         *,
         in_sums: bool,
-        ahead: bool = True,
     ) -> None:
         """
-        Ask for the tile of each result that the next iteration of each loop stores, or finishes with: where it may be `in_sums`, a piece
-        of it with each part of the tile's sums, if there is one loop over these. Where the tile is not needed before the sums are
-        complete, it is that of the same iteration, and not `ahead`.
+        Ask for the tile of each result that the next iteration of each loop stores, adds to, or finishes with: where it may be `in_sums`,
+        a piece of it with each part of the tile's sums, if there is one loop over these. Pieces of a tile that is needed when these
+        sums are complete would be asked for until right before that, and memory is farther.
         """
         for result, at in product(results, loops):
             if at.trips is not None and at.trips <= 1:
@@ -67,7 +66,7 @@ class Hints:
             sums = self._sums_in(at) if in_sums else []
             is_counted = len(sums) == 1 and self.terms(sums[0]).most_trips
             inside = self._in_parts(sums[0]) if is_counted else ""
-            made = self.s.prefetch(result, at, int(ahead), locality=3, inside=inside)
+            made = self.s.prefetch(result, at, locality=3, inside=inside)
             self.loops += made.loops
 
     def terms(self, summed: LoopHandle) -> LoopHandle:
