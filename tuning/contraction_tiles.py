@@ -424,6 +424,9 @@ class _Tiles:
             rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
             around = [loop for loop in self._level("m", "block").copies if loop.trips != 1]
             hints.rows(rows, around)
+        if self.plan.prefetch_terms:
+            rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
+            hints.terms_ahead(rows, self.plan.prefetch_terms)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams

@@ -8,7 +8,6 @@ earlier steps made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from math import prod
 
 from ..analysis.facts import Access, Contraction, LoopFacts
@@ -32,6 +31,7 @@ from .register_tile import (
     write_out_terms,
 )
 from .session import Session
+from .tile_hints import ask_for_results, loop_with_terms
 
 CONTROL_SHARE = 1 / 4
 """
@@ -58,6 +58,7 @@ def schedule_convolution(
     tiles.fetch_weights_ahead()
     tiles.skip_padding()
     tiles.pad_image()
+    tiles.fetch_image_ahead()
     tiles.peel()
     tiles.keep_in_registers()
     tiles.vectorize()
@@ -235,11 +236,8 @@ class _Tiles:
         page only, and begin anew in the next. And for the next block of them, to L2, a part of it in each step of the sums of all
         tiles that use the present one.
         """
-        plan, c, s = self.plan, self.c, self.s
-        weights, summed = (
-            s.buffer(self.kernel.buffers[c.right.buffer]),
-            self.summed[plan.summed[-1]],
-        )
+        plan, c, s, summed = self.plan, self.c, self.s, self.summed[self.plan.summed[-1]]
+        weights = s.buffer(self.kernel.buffers[c.right.buffer])
         if self.packing is not None:
             weights = self.packing.staged.buffer
         if plan.prefetch_block:
@@ -249,6 +247,17 @@ class _Tiles:
         if plan.prefetch_weights:
             terms = max(1, self.core.page_bytes // (plan.size(plan.lanes) * c.right_bytes))
             self.prefetches += s.prefetch(weights, summed, terms, locality=3).loops
+
+    def fetch_image_ahead(self) -> None:
+        """Ask for the image: for elements of terms to come, to L1, and for the next tile's part of it, to L2, in all sums that use the present one."""
+        plan, s, summed = self.plan, self.s, self.summed[self.plan.summed[-1]]
+        image = self.halo.buffer if self.halo else s.buffer(self.kernel.buffers[self.c.left.buffer])
+        if plan.prefetch_terms:
+            self.prefetches += s.prefetch(image, summed, plan.prefetch_terms, locality=3).loops
+        if plan.prefetch_image:
+            at = [at for axis, at in zip(self.order, self.around, strict=False) if axis in self.c.m]
+            inner = [loop for loop in at if loop.trips != 1][-1]
+            self.prefetches += s.prefetch(image, inner, locality=2, inside=summed).loops
 
     def peel(self) -> None:
         """
@@ -311,10 +320,9 @@ class _Tiles:
             return
         (innermost,) = self.order[-1:]
         loops = self.around[self.order.index(innermost)].copies
-        for buffer, loop in product(self.c.streams, loops):
-            if loop.trips is None or loop.trips > 1:
-                handle = self.s.buffer(self.kernel.buffers[buffer])
-                self.prefetches += self.s.prefetch(handle, loop, 1, locality=3).loops
+        results = (self.s.buffer(self.kernel.buffers[buffer]) for buffer in self.c.streams)
+        at = loop_with_terms({self.summed[a]: self.c.extent((a,)) for a in self.plan.summed})
+        self.prefetches += ask_for_results(self.s, results, loops, at)
 
     def _by_axis(self) -> dict[int, int]:
         found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
@@ -69,6 +69,13 @@ class Hints:
             made = self.s.prefetch(result, at, locality=3, inside=inside)
             self.loops += made.loops
 
+    def terms_ahead(self, rows: BufferHandle, ahead: int) -> None:
+        """Ask for what terms read of some rows, so many terms ahead: to L1. The last columns may be read in a copy instead."""
+        uses = [use.operation for use in rows.value.uses]
+        for summed in map(self.terms, self._sums):
+            if any(summed.op.is_ancestor(use) for use in uses):
+                self.loops += self.s.prefetch(rows, summed, ahead, locality=3).loops
+
     def terms(self, summed: LoopHandle) -> LoopHandle:
         """The loop over the terms of a tile, or of a part of them, that a loop over all of them has become."""
         return self._parts[summed].inner if summed in self._parts else summed
@@ -84,3 +91,35 @@ class Hints:
                 return summed
             self._parts[summed] = self.s.cut(summed, BETWEEN, "part", "term")
         return self._parts[summed].outer
+
+
+def ask_for_results(
+    s: Session,
+    results: Iterable[BufferHandle],
+    loops: Iterable[LoopHandle],
+    summed: LoopHandle | None,
+) -> tuple[LoopHandle, ...]:
+    """
+    Ask for the tile of each result that the next iteration of each loop stores, or finishes with: a piece of it with each iteration of
+    a loop over parts of its sums, `summed`, if there is one such loop. The loops of the hints.
+    """
+    made: list[LoopHandle] = []
+    for result, loop in product(results, loops):
+        if loop.trips is None or loop.trips > 1:
+            sums = summed.copies_in(loop) if summed else ()
+            inside = sums[0] if len(sums) == 1 and sums[0].most_trips else ""
+            made += s.prefetch(result, loop, 1, locality=3, inside=inside).loops
+    return tuple(made)
+
+
+def loop_with_terms(extents: Mapping[LoopHandle, int]) -> LoopHandle | None:
+    """
+    Of loops around each other, with how often they run, the innermost one but the last, over the terms of a tile, of which each iteration
+    has `BETWEEN` terms at least; None where there is none that runs more than once.
+    """
+    loops, terms = list(extents), 1
+    for loop, inner in zip(reversed(loops[:-1]), reversed(loops[1:]), strict=True):
+        terms *= extents[inner]
+        if terms >= BETWEEN and extents[loop] > 1:
+            return loop
+    return None

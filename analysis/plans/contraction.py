@@ -21,7 +21,7 @@ from ..facts import Contraction
 from .contraction_cost import Model, OfBlocks
 from .contraction_plan import ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
-from .cost import Cost, balanced, round_up
+from .cost import Cost, balanced, round_up, terms_ahead
 from .threads import dealt
 
 MOST_VECTORS = 4
@@ -242,7 +242,7 @@ class _Domains:
                     plain.turned, mr, nr, mc, nc, kc, innermost, pack_left, pack_right, peel_m,
                     peel_n, asks and pack_right, plain.prefetch_result,
                     self._asks_for_rows(plain, pack_left=pack_left), k_outside, self.mirrored,
-                    sums_in=plain.sums_in,
+                    prefetch_terms=0 if pack_right else self._terms_ahead(plain), sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan
@@ -323,6 +323,17 @@ class _Domains:
             and model.rates.hints_gain
             and model.far_share(left) > 0
         )
+
+    def _terms_ahead(self, plain: ContractionPlan) -> int:
+        """How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own."""
+        problem, right, core = self.problem, self.problem.right, self.model.core
+        line, vectors = core.caches[0].line_bytes, -(-plain.nr // self.model.lanes)
+        is_apart = right.along == 1 and (right.summed or 0) * right.stored_bytes >= line
+        is_left_there = not (plain.turned or right.computing or problem.is_of_one_buffer)
+        if not (is_apart and is_left_there and self.model.target.takes_hints_in_sums):
+            return 0
+        lines = -(-plain.nr * right.stored_bytes // line)
+        return terms_ahead(core, plain.mr * vectors, plain.mr + vectors, lines, plain.kc)
 
     def _asks_for_panels(self, mc: int, nr: int, kc: int, k_outside: bool) -> bool:
         """

@@ -55,6 +55,8 @@ class ContractionPlan:
     """A is packed MR rows at a time, right before the tiles of these rows, and again for each block of columns"""
     left_in_rows: bool = False
     """A is packed as it lies, only in another type: tiles read its rows, which need no transposing"""
+    prefetch_terms: int = 0
+    """how many terms ahead rows of B that are read where they are are asked for, to L1; 0 for not at all"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
@@ -76,6 +78,8 @@ class ContractionPlan:
         hints = (("A", self.prefetch_left), ("B", self.prefetch), ("C", self.prefetch_result))
         asked = [name for name, on in hints if on]
         words += [f"prefetches {' and '.join(asked)}"] if asked else []
+        ahead = self.prefetch_terms
+        words += [f"prefetches rows of B {ahead} terms ahead"] if ahead else []
         words += ["rows in lanes"] if self.turned else []
         words += ["mirrors C"] if self.mirrored else []
         words += [f"adds up integers in {self.sums_in}"] if self.sums_in else []

@@ -21,6 +21,7 @@ from ...targets.target import Target
 from ..facts import Contraction
 from .convolution_bound import Bound, Counted, Numbers
 from .convolution_cost import Model
+from .convolution_hints import with_hints
 from .convolution_plan import ConvolutionPlan
 from .cost import Cost
 
@@ -177,10 +178,7 @@ def _plans(
             sizes, summed, halo, tile.packs, is_alone, model.result_is_far, skips=skips
         )
         for outside in _orders(c, model, plan):
-            ordered = replaced(plan, outside=outside)
-            asks = tile.packs and model.asks_for_weights(ordered)
-            ordered = replaced(ordered, prefetch_weights=asks)
-            yield replaced(ordered, prefetch_block=model.asks_for_blocks(ordered))
+            yield with_hints(model, replaced(plan, outside=outside))
 
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:

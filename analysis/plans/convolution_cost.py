@@ -43,9 +43,6 @@ Pages in which a core's prefetchers follow what is read, one stream in each. (In
 Optimization Reference Manual, "Data Prefetching".)
 """
 
-TIMES_ASKED = 3
-"""How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
-
 
 class Model:
     """The sizes and rates that all plans of one convolution on one target share."""
@@ -141,7 +138,7 @@ class Model:
         return Loads(vectors, wide, wide)
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
-        from_l2 = self._read_from_l2(plan)
+        from_l2 = self.read_from_l2(plan)
         computing = self._arithmetic(plan, from_l2)
         return cost_of(
             [
@@ -186,7 +183,7 @@ class Model:
         extents = self.extents
         sizes = {axis: min(size, extents[axis]) for axis, size in plan.tile}
         tiles = self.in_parallel / prod(sizes.values())
-        from_l2 = self._read_from_l2(plan)
+        from_l2 = self.read_from_l2(plan)
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
@@ -213,7 +210,9 @@ class Model:
         loads = part * (left.loads + right.loads)
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
-        hints = plan.prefetch_block + (right.vectors if plan.prefetch_weights else 0)
+        hints = plan.prefetch_block + plan.prefetch_image
+        hints += self.image_lines(plan) if plan.prefetch_terms else 0
+        hints += right.vectors if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
         loading = core.loading_cycles(instruction * loads, lines)
@@ -258,7 +257,8 @@ class Model:
         comes from L2. Of an image that is read in more places at a time than prefetchers follow, tiles ask for each line.
         """
         weights, image, lost, tiles = self.traffic.coming(plan)
-        scattered = image * lost if self._is_scattered(plan) else 0.0
+        is_waited_for = self.is_scattered(plan) and not plan.prefetch_image
+        scattered = image * lost if is_waited_for else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
@@ -291,7 +291,7 @@ class Model:
         accumulators = self.accumulators(plan)
         loads = self.loaded(plan, self.c.left) + self.loaded(plan, self.c.right)
         ahead = max(1.0, self.core.window / (accumulators + loads))
-        _, run = self._pieces(plan, self.c.left, ())
+        _, run = self.pieces(plan, self.c.left, ())
         return ahead * max(run, self.line) / L3_SECONDS
 
     @cached_property
@@ -340,38 +340,15 @@ class Model:
         """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them."""
         return self.result_is_far and self._weight_bytes > self._image_bytes
 
-    def asks_for_weights(self, plan: ConvolutionPlan) -> bool:
-        """The same where all weights go by for each part of the image."""
-        size = self._image_bytes / self.traffic.parts(plan)
-        return self.result_is_far and self._weight_bytes > size
-
-    def asks_for_blocks(self, plan: ConvolutionPlan) -> bool:
-        """
-        Whether weights come from beyond L2, in blocks that are each in one piece and used by several tiles, though so few that
-        a step of their sums has much of a cache line to ask for. L2 keeps a block beside what comes during one of these.
-        """
-        cut = [axis for axis in self.c.n if plan.size(axis) < self.extents[axis]]
-        if not self.asks_for_weights(plan) or plan.written_out or len(cut) != 1:
-            return False
-        if self.traffic.has_rows_outside(plan):
-            return False
-        tiles, block = self.traffic.tiles(plan), self.traffic.block(plan)
-        weights = block * self.traffic.blocks(plan)
-        step = (self.right[cut[0]] or 0) * self.c.right_bytes
-        if tiles == 1 or not (plan.packs or step * self.extents[cut[0]] == weights):
-            return False
-        has_room = block + (block + self.traffic.image_part(plan)) / tiles <= self.near_2
-        return has_room and TIMES_ASKED * block / tiles >= self.terms * self.line
-
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
         reading = self._reading(plan, from_l2)
         waiting = max(0.0, reading - computing)
-        if self._is_scattered(plan):
+        if self.is_scattered(plan):
             waiting = mixed(computing, reading) - computing
         return waiting + self.unhidden * reading
 
-    def _is_scattered(self, plan: ConvolutionPlan) -> bool:
+    def is_scattered(self, plan: ConvolutionPlan) -> bool:
         """Whether the image is read in more places at a time than prefetchers follow."""
         return self._places(plan) > STREAMS
 
@@ -383,12 +360,12 @@ class Model:
         sizes = plan.sizes
         tiles = prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.parallel])
         seconds = tiles * from_l2 / self.rates.read_l2.core
-        if not self._is_scattered(plan):
+        if not self.is_scattered(plan):
             return seconds
         line = (L2_CYCLES + TLB_CYCLES) / L1_MISSES / self.clock
         return max(seconds, tiles * from_l2 / self.line * line)
 
-    def _read_from_l2(self, plan: ConvolutionPlan) -> float:
+    def read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
         Bytes of operands that a tile reads from L2: once, or, where L1 does not keep what goes by while the innermost
         summed axis runs, again for each of its runs. Of weights and image that stay in L1 together, what the tile before
@@ -416,7 +393,7 @@ class Model:
         key = (is_right, plan.packs, plan.halo, summed, sizes)
         if (known := self._known_touched.get(key)) is not None:
             return known
-        count, run = self._pieces(plan, access, summed)
+        count, run = self.pieces(plan, access, summed)
         is_whole = (plan.packs and is_right) or self._is_in_lines(plan, access, run)
         found = count * (run if is_whole else run + self.line - self.c.facts.element_bytes(access))
         self._known_touched[key] = found
@@ -430,7 +407,12 @@ class Model:
         steps = [self.step(plan.halo, access, axis) * bytes_ for axis in self.extents]
         return not any(n % self.line for n in (run, *(step for step in steps if step >= self.line)))
 
-    def _pieces(
+    def image_lines(self, plan: ConvolutionPlan) -> int:
+        """The lines of the image that a tile reads for one term, if its pieces begin lines."""
+        count, run = self.pieces(plan, self.c.left, ())
+        return count * -(-run // self.line)
+
+    def pieces(
         self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]
     ) -> tuple[int, int]:
         """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""

@@ -52,6 +52,10 @@ class ConvolutionPlan:
     """
     prefetch_block: bool = False
     """all tiles that use a block of weights ask for the next one, which comes from beyond L2, each for a part of it"""
+    prefetch_image: bool = False
+    """while all weights go by for a tile of rows, the next one's part of the image is asked for, a part of it in each step of the sums"""
+    prefetch_terms: int = 0
+    """how many terms ahead the image's elements are asked for, to L1; 0 for not at all"""
 
     @property
     def lanes(self) -> int:
@@ -82,6 +86,9 @@ class ConvolutionPlan:
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []
         words += ["prefetches the result"] if self.prefetch_result else []
+        words += ["prefetches the image"] if self.prefetch_image else []
+        ahead = self.prefetch_terms
+        words += [f"prefetches the image {ahead} terms ahead"] if ahead else []
         words += ["prefetches weights"] if self.prefetch_weights else []
         words += ["prefetches the next block of them"] if self.prefetch_block else []
         return ", ".join(words)

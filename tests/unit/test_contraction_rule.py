@@ -220,7 +220,7 @@ def test_what_is_made_of_a_far_result_is_asked_for_ahead():
         return sw.jit(layer, target="zen4").lower(*arrays).as_text("loop")
 
     assert {f"loop.prefetch %{name}[" in text(1024) for name in ("add", "maximum")} == {True}
-    assert "loop.prefetch" not in text(64)
+    assert ", write, locality" not in text(64)
 
 
 @pytest.mark.parametrize("scale", [(), (256,), (512, 1)])

@@ -1,12 +1,14 @@
 """Which plans for convolutions are proposed."""
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
@@ -155,6 +157,28 @@ def test_pixels_on_many_pages_serve_many_channels():
     flat = replace(plan, tile=((channels, 4), (pixels, 64)))
     waits = [dict(convolution.cost(one, found, target).terms)["from L2"] for one in (plan, flat)]
     assert waits[1] > 3 * waits[0]
+
+
+def test_tiles_ask_for_an_image_that_l2_gives_up_and_for_rows_that_are_lines_apart():
+    """Of an image that goes by once, for the next tile; not where tiles of neighbouring rows read the same of it."""
+    target = Target.of("zen5")
+    for kernel, size, asks in ((1, 56, True), (1, 14, False), (3, 56, False)):
+        x = np.zeros((1, 256, size, size), np.float32)
+        weights, border = np.zeros((64, 256, kernel, kernel), np.float32), kernel // 2
+        low = sw.jit(lambda x, w=weights, b=border: sw.conv(x, w, padding=b)).lower(x)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        (plan,) = convolution.propose(found, target, 1)
+        assert plan.prefetch_image == asks
+        sums = prod(size for _, size in plan.tile[:-1]) * plan.tile[-1][1] // 16
+        loads = sum(1 if size == 1 else size for _, size in plan.tile[:-1]) + plan.tile[-1][1] // 16
+        assert plan.prefetch_terms == 448 // (sums + loads)
+
+
+def test_terms_are_asked_for_beyond_what_is_under_way_where_ports_have_room():
+    core = Target.of("zen5").core
+    assert terms_ahead(core, 26, 15, 2, 512) == core.window // 41
+    assert terms_ahead(core, 26, 15, 2, 2 * (core.window // 41) - 1) == 0  # few terms
+    assert terms_ahead(core, 8, 8, 4, 512) == 0  # as many loads as ports begin already
 
 
 @pytest.mark.parametrize("outputs", [7, 100])

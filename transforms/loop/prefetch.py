@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, region_of
@@ -217,18 +217,17 @@ def _shared_out(
     number, count = AffineExpr.constant(0), 1
     over: list[SSAValue] = []
     for for_op in loops:
-        (start, *others), bases = lower_bound(for_op)
-        trips = TripCount(nest, for_op).range()[1]
-        if trips is None or others:
+        beginning, bases, trips = _counted_from(nest, for_op)
+        if beginning is None or trips is None:
             name = for_op.loop_name.data
             raise refuse(
                 step,
-                f"loop '{name}' has no single beginning or no greatest number of iterations, by which parts are counted",
+                f"loop '{name}' has several beginnings of which none is a number, or no greatest number of iterations, by which parts are counted",
                 remedy="leave out 'inside'",
             )
         dims = [AffineExpr.dimension(values + len(over) + n) for n in range(1 + len(bases))]
         over += [for_op.induction_variable, *bases]
-        iteration = dims[0] - start.replace_dims_and_symbols(dims[1:], ())
+        iteration = dims[0] - beginning.replace_dims_and_symbols(dims[1:], ())
         if (by := for_op.step.value.data) > 1:
             iteration = iteration // by
         number, count = number * max(1, trips) + iteration, count * max(1, trips)
@@ -241,6 +240,23 @@ def _shared_out(
         size = -(-prod(pieces) * lines * line // count)
         size = size if size <= line else -(-size // line) * line
     return Parts(innermost, tuple(over), number, size, pieces, lines, line)
+
+
+def _counted_from(
+    nest: Nest, for_op: loop.ForOp
+) -> tuple[AffineExpr | None, Sequence[SSAValue], int | None]:
+    """
+    From where the iterations of a loop are counted, over some values, and how many these are at most. A loop with several
+    beginnings has the greatest of them, so that one which is a number is not after the first iteration.
+    """
+    trips = TripCount(nest, for_op)
+    starts, bases = lower_bound(for_op)
+    if len(starts) == 1:
+        return starts[0], bases, trips.range()[1]
+    for start in starts:
+        if isinstance(start, AffineConstantExpr):
+            return start, (), trips.most_from(start)
+    return None, (), None
 
 
 def _begin_lines(buffer: SSAValue, line: int) -> bool:

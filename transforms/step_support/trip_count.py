@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import islpy as isl
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.domains import iteration_count
 from ...analysis.extremes import (
@@ -56,6 +56,13 @@ class TripCount:
             return 0, None
         counts = iteration_counts(self._around.around, self._lower, self._upper, self._step)
         return (0, 0) if counts is None else (counts[0] or 0, counts[1])
+
+    def most_from(self, start: AffineConstantExpr) -> int | None:
+        """The greatest number of iterations if the loop began with a number, one of several beginnings; None when there is none known."""
+        if self._upper is None:
+            return None
+        counts = iteration_counts(self._around.around, (start,), self._upper, self._step)
+        return 0 if counts is None else counts[1]
 
     def _at_corners(self) -> set[int]:
         """Numbers of iterations that it has now and then."""

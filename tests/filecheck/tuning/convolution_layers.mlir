@@ -6,9 +6,9 @@
 // sizes and with a stride, 1x1 of large and of small images, a first layer, groups, and each channel by itself.
 
 // SPR: c3_56.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 11 terms ahead;
 // SPR: c3_28.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights;
+// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the image 11 terms ahead;
 // SPR: c3_14.
 // SPR-NEXT: chosen contraction: direct, tile 5x5x16 of axes 0, 1, 2, copies the image with its border, prefetches the result;
 // SPR: c3_7.
@@ -16,7 +16,7 @@
 // SPR: c3_s2.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
 // SPR: c1_56.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C, prefetches rows of B 11 terms ahead;
 // SPR: c1_7.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: first.
@@ -29,13 +29,13 @@
 // ZEN3: c3_56.
 // ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of axes 1, 2, prefetches the result;
 // ZEN3: c3_28.
-// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead, prefetches weights;
 // ZEN3: c3_14.
 // ZEN3-NEXT: chosen contraction: direct, tile 14x8 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN3: c3_7.
 // ZEN3-NEXT: chosen contraction: direct, tile 2x7x8 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN3: c3_s2.
-// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
+// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead;
 // ZEN3: c1_56.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: c1_7.
@@ -48,19 +48,19 @@
 // ZEN3-NEXT: chosen windows: tile 10x8 of the result, axes 4, 3 of the window written out, masks lanes outside of the image;
 
 // ZEN5: c3_56.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 10 terms ahead;
 // ZEN5: c3_28.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 10 terms ahead, prefetches weights;
 // ZEN5: c3_14.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_7.
 // ZEN5-NEXT: chosen contraction: direct, tile 7x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
 // ZEN5: c3_s2.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
+// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 10 terms ahead;
 // ZEN5: c1_56.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: c1_7.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N, prefetches A;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N, prefetches A, prefetches rows of B 12 terms ahead;
 // ZEN5: first.
 // ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN5: grouped.

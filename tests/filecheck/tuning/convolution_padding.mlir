@@ -8,7 +8,7 @@
 // CHECK-NOT:     "image
 // CHECK-NOT:     loop.if
 // CHECK:         loop.for reduction "kh.front" %{{.*}} = max(0, -%[[OH:.*]] + 1) to min(3, -%[[OH]] + 57) {
-// CHECK-NEXT:      loop.for reduction "c.front" {{.*}} to 64
+// CHECK:           loop.for reduction "c.front" {{.*}} to 64
 // CHECK:           loop.for parallel unroll "ow.each.front" {{.*}} = 0 to 13 {
 // CHECK:         loop.for reduction "c.front.u1" {{.*}} to 64
 // CHECK:           loop.for parallel unroll "ow.each.front.u1" {{.*}} = 0 to 14 {

@@ -14,7 +14,9 @@
 // LOOP:             loop.alloc register
 // LOOP:             loop.for reduction "kh"
 // LOOP-NEXT:          loop.for reduction "kw"
-// LOOP-NEXT:            loop.for reduction "c"
+// LOOP:                 loop.prefetch %y[
+// LOOP:                 loop.for reduction "c" %[[C:.*]] = 0 to 64
+// LOOP-NEXT:              loop.prefetch %image[0, {{.*}}, %[[C]] + {{.*}}], read, locality<3>
 // LOOP-NOT:                loop.if
 // LOOP:                   loop.for parallel vector "f.each" {{.*}} to 32
 // LOOP:             loop.for parallel "panel.vector" {{.*}} to 2
@@ -81,12 +83,13 @@ func.func @many_channels(%x: tensor<1x96x80x120xf32>, %w: tensor<24x96x3x3xf32>)
 }
 
 // What a block adds to its convolution, and what comes out, do not stay in L2: while a tile is computed, the next one's
-// part of both is asked for. The image, which does, is not.
+// part of both is asked for; of the image, which does, what terms to come use, to L1.
 // CHECK: scheduled as contraction: direct, tile 14x32 of axes 1, 0, packs weights, prefetches the result
 // LOOP-LABEL: @residual.sum_y
 // LOOP:         loop.prefetch %r[
 // LOOP:         loop.prefetch %y[
-// LOOP-NOT:     loop.prefetch %x[
+// LOOP:         loop.for reduction "c" %[[C:.*]] = 0 to 256
+// LOOP-NEXT:      loop.prefetch %x[%[[C]] + 4, %{{.*}} * 14], read, locality<3>
 func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor<1024x196xf32> {
   %w = arith.constant dense<1.0> : tensor<1024x256xf32>
   %sum = te.compute [%f = 1024, %p = 196] add [%c = 256] (%a = %x[%c, %p], %b = %w[%f, %c]) : (tensor<256x196xf32>, tensor<1024x256xf32>) -> tensor<1024x196xf32> {

@@ -64,7 +64,7 @@
 // ZEN3: deep.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
 // ZEN3: small.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 12 terms ahead;
 // ZEN3: tall.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: ragged.
@@ -73,7 +73,7 @@
 // ZEN3-NEXT: chosen contraction: tile 6x8, MC 150, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN5: p256.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M, prefetches rows of B 10 terms ahead;
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 192, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p1024.
@@ -89,18 +89,18 @@
 // ZEN5: wide.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 128, KC 768, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: deep.
-// ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing;
+// ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing, prefetches rows of B 12 terms ahead;
 // ZEN5: small.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 10 terms ahead;
 // ZEN5: tall.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: ragged.
-// ZEN5-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C;
+// ZEN5-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C, prefetches rows of B 11 terms ahead;
 // ZEN5: gram.
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 256, KC 256, N tiles innermost, packs nothing, peels M, prefetches A and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 256, KC 256, N tiles innermost, packs nothing, peels M, prefetches A and C, prefetches rows of B 9 terms ahead;
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // V3: p2048.

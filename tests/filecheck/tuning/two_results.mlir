@@ -8,7 +8,8 @@
 // CHECK:         loop.prefetch %{{[a-z0-9_]+}}[{{.*}}(%k_part * 7 + %{{.*}}) floordiv 2, {{.*}} mod 2 * 16], write, locality<3>
 // CHECK:         loop.prefetch %{{[a-z0-9_]+}}[{{.*}}(%k_part * 7 + %{{.*}}) floordiv 2, {{.*}} mod 2 * 16], write, locality<3>
 // CHECK:         loop.for reduction "k.term" %k = 0 to 32 {
-// CHECK-NEXT:      loop.for parallel unroll "i.row"
+// CHECK-NEXT:      loop.for parallel unroll "b.prefetch0"
+// CHECK:           loop.for parallel unroll "i.row"
 
 func.func @two(%a: tensor<512x128xf32>, %b: tensor<128x256xf32>, %bias: tensor<256xf32>) -> (tensor<512x256xf32>, tensor<512x256xf32>) {
   %c = graph.matmul %a, %b : tensor<512x128xf32>, tensor<128x256xf32> -> tensor<512x256xf32>

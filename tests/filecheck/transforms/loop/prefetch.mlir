@@ -86,7 +86,7 @@ func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attri
 // LINES:          loop.for parallel "m" %m = 0 to 3 {
 // LINES-NEXT:       loop.prefetch %B[%n + 1, 0, %m * 8], read, locality<3>
 // AROUND: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'i' is not inside of 'j'
-// UNCOUNTED: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'open' has no single beginning or no greatest number of iterations, by which parts are counted; leave out 'inside'
+// UNCOUNTED: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'open' has several beginnings of which none is a number, or no greatest number of iterations, by which parts are counted; leave out 'inside'
 func.func private @panels(%B: memref<5x4x8xi32>, %C: memref<5x8xi32>, %size: index) attributes {stepwell.noalias} {
   loop.for parallel "n" %n = 0 to 5 {
     loop.for parallel "m" %m = 0 to 3 {
@@ -147,6 +147,23 @@ func.func private @apart(%A: memref<6x100xf32>, %C: memref<2x100xf32>) attribute
           %a = loop.load %A[%k, %n * 32 + %j] : memref<6x100xf32>
           loop.store %a, %C[%i, %n * 32 + %j] : memref<2x100xf32>
         }
+      }
+    }
+  }
+  func.return
+}
+
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=starts/C at=n inside=k}' | filecheck %s --check-prefix STARTS
+// Of several beginnings the loop has the greatest: iterations are counted from the number among them, so that there are four of "k".
+// STARTS-LABEL: func.func private @starts
+// STARTS:           loop.for reduction "k" %k = max(0, -%n + 2) to min(4, -%n + 7) {
+// STARTS-NEXT:        loop.prefetch %C[%n + 1, %k * 16], write, locality<3>
+func.func private @starts(%A: memref<8x64xf32>, %C: memref<5x64xf32>) attributes {stepwell.noalias} {
+  loop.for parallel "n" %n = 0 to 5 {
+    loop.for reduction "k" %k = max(0, -%n + 2) to min(4, -%n + 7) {
+      loop.for parallel "j" %j = 0 to 64 {
+        %a = loop.load %A[%k, %j] : memref<8x64xf32>
+        loop.store %a, %C[%n, %j] : memref<5x64xf32>
       }
     }
   }
