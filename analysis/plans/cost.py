@@ -224,19 +224,23 @@ def lost_part(cache: Cache, page_bytes: int, size: float, streamed: float) -> fl
     The part of `size` bytes that a cache does not keep while they are used in turn and `streamed` others go by.
 
     The system gives a program any pages. Where a way holds several, those of the same place in a way are as many
-    as random throws make them: a Poisson distribution, of which the pages beyond the ways are lost. (Kessler and
-    Hill, "Page placement algorithms for large real-indexed caches", ACM TOCS 10(4), 1992.)
+    as random throws make them: a Poisson distribution. (Kessler and Hill, "Page placement algorithms for large real-indexed
+    caches", ACM TOCS 10(4), 1992.) Of a place with more pages than ways the best replacement loses those beyond the ways, and
+    that of the least recently used all, as each is used when it has just gone. What caches do is between the two: the
+    middle is taken. (Of an L2 of 2 MB on Intel's Granite Rapids, 0.07, 0.17 and 0.28 of 1.5, 1.75 and 2 MB came from beyond it
+    when they were read again and again, where the middle is 0.09, 0.20 and 0.31.)
     """
     mean, ways = size / cache.way_bytes, int(cache.ways - streamed / cache.way_bytes)
     if ways <= 0 or mean >= 2 * cache.ways:
         return 1.0
     if cache.way_bytes <= page_bytes:
         return max(1 - ways / mean, 0.0)
-    probability, lost = exp(-mean), mean - ways
-    for pages in range(ways + 1):  # the mean of all, less those that have less than the ways
-        lost += (ways - pages) * probability
+    probability, beyond, fewer = exp(-mean), mean - ways, 0.0
+    for pages in range(ways):  # the mean of all, less those that have less than the ways
+        beyond += (ways - pages) * probability
+        fewer += probability
         probability *= mean / (pages + 1)
-    return max(lost / mean, 0.0)
+    return max((beyond / mean + 1 - fewer) / 2, 0.0)
 
 
 @lru_cache(maxsize=4096)

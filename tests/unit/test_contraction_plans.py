@@ -147,7 +147,7 @@ def test_fewer_loads_in_a_cycle_have_wider_tiles(squares: dict[int, Contraction]
 def test_pages_at_random_leave_a_cache_before_it_is_full():
     level_2 = Cache(2, 1 << 20, 8)
     lost = [lost_part(level_2, 4096, part * level_2.bytes, 0) for part in (0.25, 0.5, 0.75, 1, 4)]
-    assert lost == sorted(lost) and lost[0] < 0.001 and 0.01 < lost[2] < 0.1 and lost[-1] == 1
+    assert lost == sorted(lost) and lost[0] < 0.001 and 0.01 < lost[2] < 0.2 and lost[-1] == 1
     assert lost_part(level_2, level_2.way_bytes, level_2.bytes, 0) == 0
     assert lost_part(level_2, 4096, level_2.bytes, 3 * level_2.way_bytes) > lost[3]
 

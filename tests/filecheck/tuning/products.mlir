@@ -14,14 +14,14 @@
 // ICX: p1024.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: p2048.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches A and C;
 // ICX: f64.
 // ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 
 // SPR: p256.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
 // SPR: p512.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 512, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p1024.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // SPR: p2048.
@@ -29,13 +29,13 @@
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 1024, N tiles innermost, packs A and B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs A and B, peels M, prefetches C;
 // SPR: f64.
 // SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // SPR: wide.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs B, prefetches C;
 // SPR: deep.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 3072, N tiles innermost, packs B, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 1536, N tiles innermost, packs B, K blocks outside of M, prefetches A and C;
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs B, peels M and N;
 // SPR: tall.
@@ -50,19 +50,19 @@
 // ZEN3: p512.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 512, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p1024.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p2048.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 2048, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: nt.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: tn.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: f64.
-// ZEN3-NEXT: chosen contraction: tile 5x8, MC 75, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 3072, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
 // ZEN3: deep.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: small.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 12 terms ahead;
 // ZEN3: tall.
@@ -70,12 +70,12 @@
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: gram.
-// ZEN3-NEXT: chosen contraction: tile 6x8, MC 150, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
+// ZEN3-NEXT: chosen contraction: tile 5x8, MC 75, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN5: p256.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 256, NC 256, KC 256, M tiles innermost, packs nothing, peels M, prefetches rows of B 10 terms ahead;
 // ZEN5: p512.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 192, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 128, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p1024.
 // ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p2048.
@@ -87,7 +87,7 @@
 // ZEN5: f64.
 // ZEN5-NEXT: chosen contraction: tile 9x24, MC 9, NC 48, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ZEN5: wide.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 128, KC 768, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 96, KC 768, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: deep.
 // ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing, prefetches rows of B 12 terms ahead;
 // ZEN5: small.
@@ -100,13 +100,13 @@
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 256, KC 256, N tiles innermost, packs nothing, peels M, prefetches A and C, prefetches rows of B 9 terms ahead;
+// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // V3: p1024.
-// V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // V3: p2048.
 // V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 2048, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // V3: f64.
-// V3-NEXT: chosen contraction: tile 5x8, MC 75, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 
 func.func @p256(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %matmul = graph.matmul %a, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
