@@ -16,6 +16,7 @@ from math import gcd
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
+from ..dialects.affine_atoms import dim_expr
 from ..dialects.affine_bounds import Range, linear_form
 from ..dialects.affine_substitution import difference, product
 from ..frozen import frozen
@@ -169,9 +170,7 @@ class _InnerLoops:
         for position, part in enumerate(outside.parts):
             for expr in part.upper if isinstance(part, LoopPart) else ():
                 times, dividend = quotient(expr)
-                rest = self.over(
-                    difference(dividend, product(AffineExpr.dimension(position), times))
-                )
+                rest = self.over(difference(dividend, product(dim_expr(position), times)))
                 if rest is not None and any(rest[0]):
                     factor, coefficients = _in_lowest_terms(rest[0])
                     least = -((rest[1] - 1) // factor)

@@ -26,9 +26,9 @@ def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
 def calls_of_kernels(block: Block) -> Iterator[func.CallOp]:
     """The calls of a block of a program, in the loops and branches between kernels too."""
     for op in operations_of(block):
-        if isinstance(op, func.CallOp):
+        if type(op) is func.CallOp:
             yield op
-        elif isinstance(op, BETWEEN_KERNELS):
+        elif op.regions and isinstance(op, BETWEEN_KERNELS):
             for inner in blocks_of(op):
                 yield from calls_of_kernels(inner)
 

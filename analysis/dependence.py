@@ -9,7 +9,6 @@ loop carries it, at what distance, and which pair of iterations a new order woul
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache, reduce
 
@@ -71,7 +70,7 @@ class Witness:
         return f"{self.source} and {self.sink}" + (f" with {given}" if given else "")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Dependence:
     """
     The iterations of `sink` that must run after those of `source`.
@@ -89,6 +88,9 @@ class Dependence:
     is_later: bool
     """Whether the sink stands after the source: there are pairs in one iteration of all common loops too."""
     reduction: ReductionUpdate | None = None
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @cached_property
     def exists(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import islpy as isl
 from xdsl.dialects import affine, arith, func
@@ -12,13 +11,15 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 
 from ..dialects import loop
+from ..dialects.affine_atoms import constant_expr, dim_expr
 from ..dialects.affine_substitution import substituted
+from ..frozen import frozen
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
 from .operations import operands_before_and_after, operands_of, operations_in
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Frame:
     """What surrounds a block."""
 
@@ -30,6 +31,9 @@ class Frame:
     """The loops, outermost first."""
     certain: bool = True
     """Whether every bound and condition is affine, so that the block runs in all of the domain."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def space(self) -> isl.Space:
@@ -52,7 +56,7 @@ class Frame:
             return known
         number = constant_value(value)
         if number is not None:
-            return AffineExpr.constant(number)
+            return constant_expr(number)
         if isinstance(value.owner, affine.ApplyOp):
             found = self.terms([applied(value.owner)], value.owner.mapOperands)
             return None if found is None else found[0]
@@ -108,7 +112,7 @@ class Frames:
         self.parameters = parameters
         """The values that affine expressions leave open."""
         self._known.clear()
-        variables = {value: AffineExpr.dimension(n) for n, value in enumerate(parameters)}
+        variables = {value: dim_expr(n) for n, value in enumerate(parameters)}
         self.outermost = Frame(Around.outermost(len(parameters)), variables)
         """That of the function's body."""
 
@@ -174,7 +178,7 @@ def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
     lower = outer.terms(lower_map.results, low_operands)
     upper = outer.terms(upper_map.results, high_operands)
     part = LoopPart(tuple(lower or ()), tuple(upper or ()), op.step.value.data, multiple)
-    variable = AffineExpr.dimension(outer.around.parameters + len(outer.loops))
+    variable = dim_expr(outer.around.parameters + len(outer.loops))
     return Frame(
         outer.around.within(part),
         {**outer.variables, op.induction_variable: variable},

@@ -129,7 +129,7 @@ _Form = tuple[SSAValue, frozenset[tuple[SSAValue, int]]]
 def _groups(block: Block, for_op: loop.ForOp, aliases: Aliases) -> Iterator[InterleavedStores]:
     by_form: dict[_Form, dict[int, loop.StoreOp]] = {}
     places: dict[_Form, int] = {}
-    all_stores = [op for op in operations_of(block) if isinstance(op, loop.StoreOp)]
+    all_stores = [op for op in operations_of(block) if type(op) is loop.StoreOp]
     for store in all_stores if len(all_stores) > 1 else ():  # one alone fills no gaps
         place = _place(store, for_op)
         if place is None:

@@ -59,7 +59,9 @@ def operator_of(op: Operation) -> str | None:
     exact = _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
     if exact is not None:
         return exact
-    if isinstance(op, arith.AddfOp | arith.MulfOp) and FastMathFlag.REASSOC in op.fastmath.data:
+    if (
+        type(op) is arith.AddfOp or type(op) is arith.MulfOp
+    ) and FastMathFlag.REASSOC in op.fastmath.data:
         return _WITH_REASSOCIATION[type(op)]
     return None
 

@@ -11,7 +11,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..dialects import loop
-from ..dialects.affine_substitution import substituted
+from ..dialects.affine_atoms import constant_expr, dim_expr
+from ..dialects.affine_substitution import plus, product, substituted
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .affine_isl import constant, parameter, pw_aff, variable
@@ -200,8 +201,8 @@ class BoxSpace:
         """The expression of a box with the parameters in front of the loops' variables."""
         if not self._parameters:
             return expr
-        dims = [AffineExpr.dimension(self._parameters + n) for n in range(self.depth)]
-        return substituted(expr, dims + [AffineExpr.dimension(n) for n in range(self._parameters)])
+        dims = [dim_expr(self._parameters + n) for n in range(self.depth)]
+        return substituted(expr, dims + [dim_expr(n) for n in range(self._parameters)])
 
     def within(self, box: Box, private: int) -> tuple[Around, Place]:
         """
@@ -209,15 +210,14 @@ class BoxSpace:
 
         Some elements may be outside of the buffer. `private` is how many of the loops have a buffer of their own.
         """
-        around, zero = self._around, AffineExpr.constant(0)
+        around, zero = self._around, constant_expr(0)
         for extent in box.extents:
-            around = around.within(LoopPart((zero,), (AffineExpr.constant(extent),), 1))
+            around = around.within(LoopPart((zero,), (constant_expr(extent),), 1))
         first = self._parameters + self.depth
         return around, Place.of(
             private,
             tuple(
-                self._in_order(low) + AffineExpr.dimension(first + axis)
-                for axis, low in enumerate(box.lower)
+                self._in_order(low) + dim_expr(first + axis) for axis, low in enumerate(box.lower)
             ),
         )
 
@@ -249,7 +249,7 @@ class BoxSpace:
             first = self._in_order(low)
             begins_within = is_never_negative(self._around, first)
             ends_within = size == DYNAMIC_INDEX or is_never_negative(
-                self._around, first * -1 + (size - extent)
+                self._around, plus(product(first, -1), size - extent)
             )
             found.append((begins_within, ends_within))
         return tuple(found)

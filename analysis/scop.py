@@ -10,8 +10,7 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import cast
 
 import islpy as isl
@@ -22,14 +21,16 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from ..dialects import loop
-from ..dialects.affine_substitution import substituted
+from ..dialects.affine_atoms import constant_expr
+from ..dialects.affine_substitution import substituted, used_dims
+from ..frozen import frozen, replaced
 from .alias import Aliases, is_allocation
-from .domains import REMEMBERED, Around, Moment, Place, element_map, time_map, touched
+from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
 from .operations import last_operands, operands_of, operations_in
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Access:
     """
     One operation's reading or writing of one buffer.
@@ -47,6 +48,9 @@ class Access:
     _accessed: SSAValue
     """the buffer itself or the view of it that the operation uses"""
     _scop: Scop
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @cached_property
     def _frame(self) -> Frame:
@@ -66,7 +70,7 @@ class Access:
     def moment(self) -> Moment:
         """The entries of the time vector, padded with zeros to the function's length."""
         time = self._scop.time(self.op)
-        return (*time, *[_number(0)] * (self._scop.time_length - len(time)))
+        return (*time, *[constant_expr(0)] * (self._scop.time_length - len(time)))
 
     @cached_property
     def exact(self) -> bool:
@@ -115,7 +119,7 @@ class Access:
 
     def at(self, place: Place) -> Access:
         """The same access as one of another element."""
-        moved = replace(self)
+        moved = replaced(self)
         moved.__dict__["place"] = place
         return moved
 
@@ -239,15 +243,15 @@ class Scop:
         time = self._times.get(block)
         if time is None:
             time = self._times[block] = self._time_of_block(block)
-        return (*time, _number(positions[op]))
+        return (*time, constant_expr(positions[op]))
 
     def _time_of_block(self, block: Block) -> Moment:
         around = block.parent_op()
         assert around is not None
         time = self.time(around)
-        if isinstance(around, loop.ForOp):
+        if type(around) is loop.ForOp:
             return (*time, self.frame(block).variables[around.induction_variable])
-        return (*time, _number(around.regions.index(cast(Region, block.parent))))
+        return (*time, constant_expr(around.regions.index(cast(Region, block.parent))))
 
 
 def extract(frames: Frames, operations: Sequence[Operation] | None = None) -> Scop:
@@ -266,7 +270,7 @@ def around_of(scop: Scop, loops: Sequence[loop.ForOp]) -> Around:
 def _levels(block: Block) -> int:
     """How many loops and conditions are around a block."""
     around, count = block.parent_op(), 0
-    while isinstance(around, loop.ForOp | loop.IfOp):
+    while type(around) is loop.ForOp or type(around) is loop.IfOp:
         around, count = around.parent_op(), count + 1
     return count
 
@@ -278,19 +282,14 @@ def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[Affine
     if None not in known:
         terms = cast("list[AffineExpr]", known)
         return tuple([substituted(expr, terms) for expr in map_.results])
-    zero = AffineExpr.constant(0)
+    zero = constant_expr(0)
     terms = [term or zero for term in known]
     return tuple(
         None
-        if any(known[position] is None for position in expr.used_dims())
+        if any(known[position] is None for position in used_dims(expr))
         else substituted(expr, terms)
         for expr in map_.results
     )
-
-
-@lru_cache(REMEMBERED)
-def _number(value: int) -> AffineExpr:
-    return AffineExpr.constant(value)
 
 
 def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:

@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from .affine_atoms import constant_expr, dim_expr
 from .int64 import is_int64
 
 _ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
@@ -88,11 +89,11 @@ def linear_sum(expr: AffineExpr, num_dims: int) -> AffineExpr | None:
     result: AffineExpr | None = None
     for position, factor in enumerate(linear[0]):
         if factor:
-            term: AffineExpr = AffineDimExpr(position)
+            term: AffineExpr = dim_expr(position)
             if factor != 1:
-                term = AffineBinaryOpExpr(_MUL, term, AffineConstantExpr(factor))
+                term = AffineBinaryOpExpr(_MUL, term, constant_expr(factor))
             result = term if result is None else AffineBinaryOpExpr(_ADD, result, term)
-    number = AffineConstantExpr(linear[1])
+    number = constant_expr(linear[1])
     if result is None:
         return number
     return AffineBinaryOpExpr(_ADD, result, number) if linear[1] else result
@@ -153,7 +154,7 @@ def without_divisions(
             and isinstance(rhs, AffineConstantExpr)
             and rhs.value
         ):
-            return AffineExpr.constant(-(-lhs.value // rhs.value))
+            return constant_expr(-(-lhs.value // rhs.value))
         case _:
             return AffineBinaryOpExpr(expr.kind, lhs, rhs)
 
@@ -175,7 +176,7 @@ def _quotient_or_rest(
     multiples: Sequence[int],
 ) -> AffineExpr:
     """What is a multiple of the divisor leaves the division: `(16 a + b) // 16` is `a + b // 16`."""
-    quotient = rest = AffineExpr.constant(0)
+    quotient = rest = constant_expr(0)
     for term, factor in sum_of_terms(dividend):
         whole, left = divmod(factor, divisor)
         if left == 0:
@@ -228,7 +229,7 @@ def has_each_term_once(expr: AffineExpr) -> bool:
     return True
 
 
-_ONE = AffineExpr.constant(1)
+_ONE = constant_expr(1)
 
 
 def terms(expr: AffineExpr, factor: int = 1) -> list[tuple[AffineExpr, int]]:
@@ -312,5 +313,5 @@ def guards_within(
         if low is None or low < 0:
             guards.append(expr)
         if high is None or high >= size:
-            guards.append(AffineExpr.constant(size - 1) - expr)
+            guards.append(constant_expr(size - 1) - expr)
     return guards

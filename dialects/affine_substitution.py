@@ -17,6 +17,8 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from .affine_atoms import constant_expr
+
 _ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
 
 
@@ -66,17 +68,37 @@ def difference(a: AffineExpr, b: AffineExpr) -> AffineExpr:
     return _sum(a, _product(b, _MINUS_ONE))
 
 
+def sum_of(a: AffineExpr, b: AffineExpr) -> AffineExpr:
+    """The same as `a + b`."""
+    return _sum(a, b)
+
+
+def used_dims(expr: AffineExpr) -> set[int]:
+    """The same as `expr.used_dims()`."""
+    found: set[int] = set()
+    _add_used(expr, found)
+    return found
+
+
+def _add_used(expr: AffineExpr, found: set[int]) -> None:
+    if type(expr) is AffineDimExpr:
+        found.add(expr.position)
+    elif type(expr) is AffineBinaryOpExpr:
+        _add_used(expr.lhs, found)
+        _add_used(expr.rhs, found)
+
+
 def plus(expr: AffineExpr, number: int) -> AffineExpr:
     """The same as `expr + number`."""
-    return _sum(expr, AffineConstantExpr(number))
+    return _sum(expr, constant_expr(number))
 
 
 def product(expr: AffineExpr, factor: int) -> AffineExpr:
     """The same as `expr * factor`."""
-    return _product(expr, AffineConstantExpr(factor))
+    return _product(expr, constant_expr(factor))
 
 
-_MINUS_ONE = AffineConstantExpr(-1)
+_MINUS_ONE = constant_expr(-1)
 
 
 def _sum(a: AffineExpr, b: AffineExpr) -> AffineExpr:
@@ -85,11 +107,11 @@ def _sum(a: AffineExpr, b: AffineExpr) -> AffineExpr:
         a, b = b, a
     if type(b) is AffineConstantExpr:
         if type(a) is AffineConstantExpr:
-            return AffineConstantExpr(a.value + b.value)
+            return constant_expr(a.value + b.value)
         if b.value == 0:
             return a
         if type(a) is AffineBinaryOpExpr and a.kind is _ADD and type(a.rhs) is AffineConstantExpr:
-            return _sum(a.lhs, AffineConstantExpr(a.rhs.value + b.value))
+            return _sum(a.lhs, constant_expr(a.rhs.value + b.value))
     return AffineBinaryOpExpr(_ADD, a, b)
 
 
@@ -100,12 +122,12 @@ def _product(a: AffineExpr, b: AffineExpr) -> AffineExpr:
     if type(b) is not AffineConstantExpr:
         return a * b  # which it refuses
     if type(a) is AffineConstantExpr:
-        return AffineConstantExpr(a.value * b.value)
+        return constant_expr(a.value * b.value)
     if b.value == 1:
         return a
     if type(a) is AffineBinaryOpExpr:
         if a.kind is _MUL and type(a.rhs) is AffineConstantExpr:
-            return _product(a.lhs, AffineConstantExpr(a.rhs.value * b.value))
+            return _product(a.lhs, constant_expr(a.rhs.value * b.value))
         if a.kind is _ADD:
             return _sum(_product(a.lhs, b), _product(a.rhs, b))
     return AffineBinaryOpExpr(_MUL, a, b)

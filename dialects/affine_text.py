@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRToken
 
+from .affine_atoms import constant_expr, dim_expr
 from .affine_substitution import substituted
 
 ValueT = TypeVar("ValueT", bound=Hashable)
@@ -98,7 +99,7 @@ def _negated(expr: AffineExpr) -> AffineExpr | None:
     """`x` when `expr` is `-x` in the form the parser makes of it, else None."""
     match expr:
         case AffineConstantExpr() if expr.value < 0:
-            return AffineExpr.constant(-expr.value)
+            return constant_expr(-expr.value)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=factor)):
             return expr.lhs * -factor if factor < 0 else None
         case _:
@@ -173,7 +174,7 @@ class ValueSpace:
         if key not in self._dims:
             self._dims[key] = len(self._operands)
             self._operands.append(operand)
-        return AffineExpr.dimension(self._dims[key])
+        return dim_expr(self._dims[key])
 
     def expr(self) -> AffineExpr:
         return parse_affine(self._parser, self.leaf)
@@ -233,7 +234,7 @@ def _over(
 ) -> tuple[AffineExpr, ...]:
     """The expressions over the dimensions `kept`, where dimension i is the same as dimension `same[i]`."""
     position = {i: n for n, i in enumerate(kept)}
-    dims = [AffineExpr.dimension(position.get(i, 0)) for i in same]
+    dims = [dim_expr(position.get(i, 0)) for i in same]
     return tuple([substituted(expr, dims) for expr in exprs])
 
 

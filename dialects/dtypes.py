@@ -151,13 +151,18 @@ def float_limits(dtype: np.dtype) -> Any:
     return import_module("ml_dtypes").finfo(dtype) if dtype.name == BFLOAT16 else np.finfo(dtype)
 
 
+# Sets of classes: xDSL's have a metaclass that makes isinstance slow where the answer is no.
+_NARROW_FLOATS = frozenset((Float16Type, BFloat16Type))
+_FLOATS = frozenset((Float32Type, Float64Type)) | _NARROW_FLOATS
+
+
 def is_float(attr: Attribute) -> bool:
-    return isinstance(attr, Float32Type | Float64Type | Float16Type | BFloat16Type)
+    return type(attr) in _FLOATS
 
 
 def is_narrow_float(attr: Attribute) -> bool:
     """Whether numbers are only stored in this type, and computed with in f32."""
-    return isinstance(attr, Float16Type | BFloat16Type)
+    return type(attr) in _NARROW_FLOATS
 
 
 def significand_bits(attr: Attribute) -> int:

@@ -55,7 +55,9 @@ def _written_out(op: Operation) -> Iterator[tuple[loop.ForOp, bool]]:
 
 
 def _accesses(op: loop.ForOp) -> Iterator[loop.LoadOp | loop.StoreOp]:
-    return (inner for inner in operations_in(op) if isinstance(inner, _ACCESSES))
+    for inner in operations_in(op):
+        if type(inner) is loop.LoadOp or type(inner) is loop.StoreOp:
+            yield inner
 
 
 def _is_scratch(buffer: SSAValue) -> bool:

@@ -27,6 +27,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
+from ..dialects.affine_substitution import used_dims
 from ..dialects.dtypes import is_float
 from ..dialects.leaf_operations import take_name
 from .affine_to_arith import AffineExpander
@@ -164,7 +165,7 @@ class LaneValues:
 
     def stride(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> int | None:
         """How much the expression grows from lane to lane, None when that is not constant."""
-        used = expr.used_dims()
+        used = used_dims(expr)
         if any(
             n in used and v is not self.variable and self.varies(v) for n, v in enumerate(operands)
         ):

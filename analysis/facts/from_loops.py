@@ -18,6 +18,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ...dialects import loop
+from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
@@ -303,10 +304,10 @@ def _extent(for_op: loop.ForOp) -> Extent:
     if count is not None:
         return count
     upper, operands = for_op.upper_map.data, list(for_op.upper_operands)
-    starts_at_zero = all(e == AffineExpr.constant(0) for e in for_op.lower_map.data.results)
+    starts_at_zero = all(e == constant_expr(0) for e in for_op.lower_map.data.results)
     if not starts_at_zero or for_op.step.value.data != 1 or len(operands) != 1:
         return None
-    if upper.results != (AffineExpr.dimension(0),):
+    if upper.results != (dim_expr(0),):
         return None
     argument = operands[0]
     if isinstance(argument, BlockArgument) and isinstance(argument.owner.parent_op(), func.FuncOp):

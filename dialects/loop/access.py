@@ -17,6 +17,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..affine_atoms import constant_expr, dim_expr
 from ..affine_bounds import why_not_affine
 from ..affine_text import ValueSpace, compact, print_affine_list
 from ..shaped import Buffer
@@ -35,11 +36,11 @@ def access(indices: Sequence[Index]) -> tuple[AffineMap, list[SSAValue]]:
     exprs: list[AffineExpr] = []
     for index in indices:
         if isinstance(index, int):
-            exprs.append(AffineExpr.constant(index))
+            exprs.append(constant_expr(index))
         elif isinstance(index, AffineExpr):
             raise TypeError("an expression needs its operands; pass an AffineMap")
         else:
-            exprs.append(AffineExpr.dimension(len(operands)))
+            exprs.append(dim_expr(len(operands)))
             operands.append(index)
     compacted, values = compact(exprs, operands)
     return AffineMap(len(values), 0, compacted), values
@@ -70,9 +71,7 @@ def verify_affine(what: str, expr: AffineExpr) -> None:
 
 def at_least_zero(expr: AffineExpr) -> AffineConstraintExpr:
     """The constraint `expr >= 0`."""
-    return AffineConstraintExpr(
-        AffineConstraintKind.ge, expr, AffineExpr.constant(0), canonicalize=False
-    )
+    return AffineConstraintExpr(AffineConstraintKind.ge, expr, constant_expr(0), canonicalize=False)
 
 
 def parse_subscripts(parser: Parser) -> tuple[AffineMap, list[SSAValue]]:

@@ -16,7 +16,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineConstraintExpr,
-    AffineExpr,
     AffineMap,
     AffineSet,
 )
@@ -36,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..affine_atoms import constant_expr
 from ..affine_substitution import value_at
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
 from ..by_position import by_position
@@ -303,7 +303,7 @@ class IfOp(IRDLOperation):
         """`constraints` are over `operands`; they are kept as comparisons with zero."""
         differences = [constraint.lhs - constraint.rhs for constraint in constraints]
         exprs, values = compact(differences, operands)
-        zero = AffineExpr.constant(0)
+        zero = constant_expr(0)
         normal = tuple(
             AffineConstraintExpr(constraint.kind, expr, zero, canonicalize=False)
             for constraint, expr in zip(constraints, exprs, strict=True)
@@ -332,7 +332,7 @@ class IfOp(IRDLOperation):
             raise VerifyException("found an empty condition, expected a constraint; add one")
         for constraint in condition.constraints:
             verify_affine("condition", constraint.lhs)
-            if constraint.rhs != AffineExpr.constant(0):
+            if constraint.rhs != constant_expr(0):
                 raise VerifyException(
                     f"found {constraint}, expected a comparison with 0; subtract its right side"
                 )

@@ -99,10 +99,12 @@ def _check_contiguous(function: func.FuncOp) -> None:
             )
 
 
+_NOTHING = DictionaryAttr({})
+
+
 def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | None:
     types = function.function_type.inputs.data
-    none = DictionaryAttr({})
-    marks = function.arg_attrs.data if function.arg_attrs is not None else (none,) * len(types)
+    marks = function.arg_attrs.data if function.arg_attrs is not None else (_NOTHING,) * len(types)
     if not any(mark.data for mark in marks):
         return None
     marked = any(RESULT in mark.data or ARENA in mark.data for mark in marks)
@@ -112,7 +114,7 @@ def _argument_attributes(function: func.FuncOp) -> ArrayAttr[DictionaryAttr] | N
         if marked and is_memref(type_):
             data |= _promises(type_, mark)
         flat = checked(type_, function)
-        result += [DictionaryAttr(data), *([none] * (len(flat) - 1))]
+        result += [DictionaryAttr(data), *([_NOTHING] * (len(flat) - 1))]
     return ArrayAttr(result)
 
 
@@ -133,7 +135,7 @@ def _pointer_promises(
 ) -> dict[SSAValue, DictionaryAttr]:
     """The `llvm.` attributes of each argument."""
     if arg_attrs is None:
-        return dict.fromkeys(arguments, DictionaryAttr({}))
+        return dict.fromkeys(arguments, _NOTHING)
     return {
         argument: DictionaryAttr(
             {name: value for name, value in attrs.data.items() if name.startswith("llvm.")}

@@ -17,6 +17,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
 from ...dialects import loop
+from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form, simplified, why_not_affine
 from ...dialects.affine_text import parse_affine, parse_constraint
 from ...dialects.ir_parser import IRParser
@@ -153,10 +154,10 @@ class _Scope:
         if name is None:
             return None
         if name == self.own:
-            return AffineExpr.dimension(0)
+            return dim_expr(0)
         if name not in self.names:
             raise self._refuse(f"uses '{name}'", f"use {self._known()}")
-        return AffineExpr.dimension(1 + list(self.names).index(name))
+        return dim_expr(1 + list(self.names).index(name))
 
     def _where_it_changes(self, constraint: AffineConstraintExpr) -> tuple[AffineExpr, ...]:
         """Where `a*i + rest` compared with 0 begins or ceases to hold."""
@@ -170,9 +171,9 @@ class _Scope:
         if constraint.kind is AffineConstraintKind.le:
             coefficients, number = [-c for c in coefficients], -number
         own = coefficients[0]
-        rest = AffineExpr.constant(number)
+        rest = constant_expr(number)
         for n, coefficient in enumerate(coefficients[1:]):
-            rest = rest + AffineExpr.dimension(n) * coefficient
+            rest = rest + dim_expr(n) * coefficient
         rest = simplified(rest, len(self.values))
         if constraint.kind is AffineConstraintKind.eq:
             zero_at = simplified(rest * -1 if own > 0 else rest, len(self.values))
@@ -182,8 +183,8 @@ class _Scope:
         return (_divided_down(rest, -own) + 1,)
 
     def _without_own(self, expr: AffineExpr) -> AffineExpr:
-        zero = AffineExpr.constant(0)
-        others = [AffineExpr.dimension(n) for n in range(len(self.values))]
+        zero = constant_expr(0)
+        others = [dim_expr(n) for n in range(len(self.values))]
         return expr.replace_dims_and_symbols([zero, *others], ())
 
     def _known(self) -> str:

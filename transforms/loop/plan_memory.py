@@ -252,7 +252,7 @@ def is_on_threads(op: Operation) -> bool:
     """Whether an operation may run at the same time as others of its kind: inside of a loop on threads."""
     around = op.parent_op()
     while around is not None:
-        if isinstance(around, loop.ForOp):
+        if type(around) is loop.ForOp:
             if around.mode is not None and around.mode.data is loop.RunMode.THREADS:
                 return True
         elif not isinstance(around, loop.IfOp | BETWEEN_KERNELS | func.FuncOp | ModuleOp):

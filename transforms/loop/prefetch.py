@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, region_of
 from ...dialects import loop
+from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
@@ -50,7 +51,7 @@ class Parts:
 
     def position(self, within: AffineExpr) -> tuple[AffineExpr, ...]:
         """Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted."""
-        zero, last = AffineExpr.constant(0), len(self.pieces) - 1
+        zero, last = constant_expr(0), len(self.pieces) - 1
         if prod(self.pieces) == 1:
             return (*(zero for _ in range(last)), self.iteration * self.size + within)
         if self.size % self.line:
@@ -91,7 +92,7 @@ class PrefetchPlan:
         first = at.body.block.first_op
         assert first is not None
         builder = Builder(InsertPoint.before(first))
-        dims = [AffineExpr.dimension(n) for n in range(len(self.values))]
+        dims = [dim_expr(n) for n in range(len(self.values))]
         dims[self.position] = dims[self.position] + self.ahead
         exprs = [low.replace_dims_and_symbols(dims, ()) for low in self.box.lower]
         values = [*self.values, *(self.parts.values if self.parts else ())]
@@ -103,14 +104,14 @@ class PrefetchPlan:
         for axis, extent in enumerate(extents):
             step = elements_of_a_line(self.buffer) if axis == neighbours else 1
             if extent <= step:
-                along.append(AffineExpr.constant(0))
+                along.append(constant_expr(0))
                 continue
             for_op = loop.ForOp(next(names), 0, extent, step=step, kind=LoopKind.PARALLEL)
             made.append(builder.insert(for_op))
             last = for_op.body.block.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
-            along.append(AffineExpr.dimension(len(values)))
+            along.append(dim_expr(len(values)))
             values.append(for_op.induction_variable)
         position = self.parts.position(along[0]) if self.parts else along
         exprs = [low + each for low, each in zip(exprs, position, strict=True)]
@@ -178,7 +179,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     assert region is not None
     rank = memref_type(root).get_num_dims()
     if region.is_empty():  # it never runs, so any element will do
-        box = Box((AffineExpr.constant(0),) * rank, (1,) * rank)
+        box = Box((constant_expr(0),) * rank, (1,) * rank)
     else:
         box = region.bounding_box()
     if box is None:
@@ -214,7 +215,7 @@ def _shared_out(
     check_marks_around(step, innermost, (RunMode.VECTOR,))
     around = loops_around(innermost)
     loops = (*around[around.index(at) + 1 :], innermost)
-    number, count = AffineExpr.constant(0), 1
+    number, count = constant_expr(0), 1
     over: list[SSAValue] = []
     for for_op in loops:
         beginning, bases, trips = _counted_from(nest, for_op)
@@ -225,7 +226,7 @@ def _shared_out(
                 f"loop '{name}' has several beginnings of which none is a number, or no greatest number of iterations, by which parts are counted",
                 remedy="leave out 'inside'",
             )
-        dims = [AffineExpr.dimension(values + len(over) + n) for n in range(1 + len(bases))]
+        dims = [dim_expr(values + len(over) + n) for n in range(1 + len(bases))]
         over += [for_op.induction_variable, *bases]
         iteration = dims[0] - beginning.replace_dims_and_symbols(dims[1:], ())
         if (by := for_op.step.value.data) > 1:

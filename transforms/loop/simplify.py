@@ -16,6 +16,7 @@ from ...analysis.extremes import never_runs
 from ...analysis.frames import Frame
 from ...analysis.operations import blocks_of, operands_of
 from ...dialects import loop
+from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.schedule.steps import Simplify
 from ...frozen import frozen
@@ -188,10 +189,10 @@ def _as_bounds(
         return None
     coefficients, number = linear
     sign = -1 if constraint.kind is AffineConstraintKind.le else 1
-    rest = AffineExpr.constant(number * sign)
+    rest = constant_expr(number * sign)
     for n, coefficient in enumerate(coefficients):
         if n != own:
-            rest = rest + AffineExpr.dimension(n) * (coefficient * sign)
+            rest = rest + dim_expr(n) * (coefficient * sign)
     rest = simplified(rest, len(values))
     factor = coefficients[own] * sign
     lower: list[AffineExpr] = []

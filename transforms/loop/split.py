@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.ir.affine import AffineExpr
-
 from ...dialects import loop
+from ...dialects.affine_atoms import dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
+from ...dialects.affine_substitution import difference, plus
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
 from ...frozen import frozen
@@ -58,7 +58,7 @@ class SplitPlan:
         highs, values = upper_bound(self.for_op)
         outer, inner = self._nest(self.for_op, clip=self.tail == "guard")
         for guard in self.guards:
-            before = [high - AffineExpr.dimension(0) - 1 for high in shifted_to(highs, 1)]
+            before = [plus(difference(high, dim_expr(0)), -1) for high in shifted_to(highs, 1)]
             add_conditions(guard, before, [inner.induction_variable, *values])
         return SplitLoops(loop_handle(self.nest, outer), loop_handle(self.nest, inner), tail)
 
@@ -73,12 +73,12 @@ class SplitPlan:
         outer = loop_like(for_op, lower_bound(for_op), (highs, values), name=self.outer, step=span)
         outer.attributes.clear()
         start = outer.induction_variable
-        end = [AffineExpr.dimension(0) + span]
+        end = [plus(dim_expr(0), span)]
         if clip:
             clipping = _uneven(lower_bound(for_op), (highs, values), span)
             end += shifted_to([highs[n] for n in clipping], 1)
         inner = loop_like(
-            for_op, ([AffineExpr.dimension(0)], [start]), (end, [start, *values]), name=self.inner
+            for_op, ([dim_expr(0)], [start]), (end, [start, *values]), name=self.inner
         )
         inner.induction_variable.name_hint = for_op.induction_variable.name_hint
         last = outer.body.block.last_op
@@ -131,7 +131,7 @@ def _uneven(lower: BoundExprs, upper: BoundExprs, span: int) -> list[int]:
         return [*range(len(highs))]
     (low,) = lows
     values = [*low_values, *high_values]
-    lengths, _ = added_up([h - low for h in shifted_to(highs, len(low_values))], values)
+    lengths, _ = added_up([difference(h, low) for h in shifted_to(highs, len(low_values))], values)
     linear = [linear_form(length, len(values)) for length in lengths]
     return [
         n

@@ -18,7 +18,8 @@ from ...analysis.extremes import never_runs
 from ...analysis.regions import Box, BoxSpace, region_of, touched
 from ...analysis.scop import Access
 from ...dialects import loop
-from ...dialects.affine_substitution import difference
+from ...dialects.affine_atoms import constant_expr, dim_expr
+from ...dialects.affine_substitution import difference, plus, product
 from ...dialects.dtypes import is_float
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type, row_major
@@ -130,14 +131,14 @@ class StagePlan:
         part = "in" if into_scratch else "out"
         for axis, extent in enumerate(self.layout.extents):
             if extent == 1 and all(self.inside[axis]):
-                offsets.append(AffineExpr.constant(0))
+                offsets.append(constant_expr(0))
                 continue
             for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
             made.append((axis, builder.insert(for_op)))
             last = for_op.body.block.last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
-            offsets.append(AffineExpr.dimension(len(variables)))
+            offsets.append(dim_expr(len(variables)))
             variables.append(for_op.induction_variable)
         here = AffineMap(len(variables), 0, self.layout.subscripts(offsets))
         moved = shifted_to(self.box.lower, len(variables))
@@ -172,9 +173,9 @@ class StagePlan:
     def _copy_loop(self, axis: int, fill: bool, name: str) -> loop.ForOp:
         """The loop over one axis of the box, or of the padded scratch buffer."""
         size = memref_type(self.buffer).get_shape()[axis]
-        lower = [AffineExpr.constant(0)]
+        lower = [constant_expr(0)]
         if fill:
-            upper = [AffineExpr.constant(self.layout.extents[axis])]
+            upper = [constant_expr(self.layout.extents[axis])]
         else:
             upper = self._span(axis, size)
             if not self.inside[axis][0]:
@@ -190,9 +191,9 @@ class StagePlan:
 
     def _span(self, axis: int, size: int) -> list[AffineExpr]:
         """How many elements of the box along the axis are inside of the buffer: the least of these."""
-        exprs = [AffineExpr.constant(self.box.extents[axis])]
+        exprs = [constant_expr(self.box.extents[axis])]
         if not self.inside[axis][1]:
-            exprs.append(self.box.lower[axis] * -1 + size)
+            exprs.append(plus(product(self.box.lower[axis], -1), size))
         return exprs
 
     def _loaded(

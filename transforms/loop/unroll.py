@@ -217,7 +217,7 @@ def _written_size(block: Block) -> int:
     size = 0
     for op in block.ops:
         inside = sum(_written_size(block) for region in op.regions for block in region.blocks)
-        count = op.greatest_trip_count() if isinstance(op, loop.ForOp) and _is_marked(op) else None
+        count = op.greatest_trip_count() if type(op) is loop.ForOp and _is_marked(op) else None
         size += 1 + inside * (count or 1)
     return size
 

@@ -20,6 +20,7 @@ from ...analysis.recurrences import varying_values
 from ...analysis.reductions import ReductionUpdate, find_running
 from ...dialects import loop
 from ...dialects.affine_bounds import linear_form
+from ...dialects.affine_substitution import difference, plus
 from ...dialects.loop import LoopKind, RunMode, kind_attribute, mode_attribute
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
@@ -83,7 +84,7 @@ def _guard(lanes: loop.ForOp, end: BoundExprs) -> None:
         body.block.add_op(op)
     body.block.add_op(loop.YieldOp())
     test = loop.IfOp(
-        [loop.at_least_zero(e - lane - 1) for e in exprs],
+        [loop.at_least_zero(plus(difference(e, lane), -1)) for e in exprs],
         [*values, lanes.induction_variable],
         body,
     )

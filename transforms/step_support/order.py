@@ -227,9 +227,9 @@ def _is_carried(dependence: Dependence, new_order: Order, position: int) -> bool
 def check_structured(step: Step, op: Operation) -> None:
     """Raise the refusal of `step` for a loop inside of an operation that analyses do not look into."""
     around = op.parent_op()
-    while isinstance(around, loop.ForOp | loop.IfOp):
+    while type(around) is loop.ForOp or type(around) is loop.IfOp:
         around = around.parent_op()
-    if around is not None and not isinstance(around, func.FuncOp):
+    if around is not None and type(around) is not func.FuncOp:
         raise refuse(
             step,
             f"it stands inside of '{around.name}', whose iterations are unknown",

@@ -18,6 +18,7 @@ from ...analysis.scop import Access
 from ...analysis.subscript_tests import loops_of
 from ...dialects import loop
 from ...dialects.affine_bounds import Range, linear_form
+from ...dialects.affine_substitution import difference, used_dims
 from ...dialects.loop import LoopKind
 from ...dialects.schedule import Step
 from ...dialects.shaped import memref_type
@@ -231,7 +232,7 @@ def _is_fixed(read: Access, loops: Sequence[int]) -> bool:
             return False
         else:
             exprs += [constraint.lhs for constraint in part.constraints]
-    return all(expr is not None and not moving & expr.used_dims() for expr in exprs)
+    return all(expr is not None and not moving & used_dims(expr) for expr in exprs)
 
 
 def _ends_before(read: Access, write: Access, number: int) -> bool:
@@ -250,14 +251,17 @@ def _ends_before(read: Access, write: Access, number: int) -> bool:
         loop_, bounds = loops_of(write.around)[number], loops_of(read.around)[other[0] - parameters]
         ends, limits = loop_.upper, bounds.upper
         if bounds.multiple != 1 or any(
-            max(e.used_dims(), default=-1) >= outer for e in (*ends, *limits)
+            max(used_dims(e), default=-1) >= outer for e in (*ends, *limits)
         ):
             continue
         where = write.around
         while where.depth > private:
             assert where.outer is not None
             where = where.outer
-        if all(any(is_never_negative(where, end - limit) for limit in limits) for end in ends):
+        if all(
+            any(is_never_negative(where, difference(end, limit)) for limit in limits)
+            for end in ends
+        ):
             return True
     return False
 
@@ -269,7 +273,7 @@ def _moving_alone(expr: AffineExpr | None, outer: int) -> tuple[int, list[int], 
     """
     if expr is None:
         return None
-    count = max(expr.used_dims(), default=-1) + 1
+    count = max(used_dims(expr), default=-1) + 1
     form = linear_form(expr, max(count, outer))
     if form is None:
         return None

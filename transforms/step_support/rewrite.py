@@ -31,6 +31,7 @@ from ...analysis.operations import (
     operations_of,
 )
 from ...dialects import loop
+from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import (
     has_each_term_once,
     linear_sum,
@@ -38,7 +39,7 @@ from ...dialects.affine_bounds import (
     sum_of_terms,
     terms,
 )
-from ...dialects.affine_substitution import difference, substituted
+from ...dialects.affine_substitution import difference, product, substituted, sum_of
 from ...dialects.affine_text import compact, first_positions
 from ...dialects.leaf_operations import map_attribute, operand_segments, set_operands
 from ...dialects.loop.control import step_attribute
@@ -77,7 +78,7 @@ def _applied_before(
     user: Operation, value: SSAValue, expr: AffineExpr, operands: Sequence[SSAValue]
 ) -> SSAValue:
     """What the expression gives, computed before `user`, in place of `value`."""
-    if len(operands) == 1 and expr == AffineExpr.dimension(0):
+    if len(operands) == 1 and expr == dim_expr(0):
         return operands[0]
     apply = affine.ApplyOp(operands, AffineMapAttr(AffineMap(len(operands), 0, (expr,))))
     result = Builder(InsertPoint.before(user)).insert(apply).result
@@ -130,7 +131,7 @@ def _substituted(
     """
     count = len(replaced)
     (shifted,) = shifted_to([expr], count)
-    dims = [shifted if by else AffineExpr.dimension(n) for n, by in enumerate(replaced)]
+    dims = [shifted if by else dim_expr(n) for n, by in enumerate(replaced)]
     new, kept = compact([substituted(e, dims) for e in exprs], same)
     if not all(map(has_each_term_once, new)):
         new, kept = compact([collected(e) for e in new], kept)
@@ -151,7 +152,7 @@ def collected(expr: AffineExpr) -> AffineExpr:
         scaled = term if factor == 1 else term * factor
         result = scaled if result is None else result + scaled
     if result is None:
-        return AffineExpr.constant(number)
+        return constant_expr(number)
     return result + number if number else result
 
 
@@ -159,7 +160,7 @@ def over(
     exprs: Sequence[AffineExpr], values: Sequence[SSAValue], every: Sequence[SSAValue]
 ) -> list[AffineExpr]:
     """Expressions over `values` as such over `every`, which these are among."""
-    dims = [AffineExpr.dimension(every.index(value)) for value in values]
+    dims = [dim_expr(every.index(value)) for value in values]
     return [substituted(expr, dims) for expr in exprs]
 
 
@@ -168,7 +169,7 @@ def added_up(
 ) -> tuple[list[AffineExpr], list[SSAValue]]:
     """The expressions with the terms of each value added up: `i + 2 - i` is 2."""
     positions = {value: n for n, value in reversed(list(enumerate(values)))}
-    dims = [AffineExpr.dimension(positions[value]) for value in values]
+    dims = [dim_expr(positions[value]) for value in values]
     merged = [substituted(e, dims) for e in exprs]
     return [linear_sum(e, len(values)) or e for e in merged], list(values)
 
@@ -222,7 +223,7 @@ def add_conditions(op: loop.IfOp, rooms: Sequence[AffineExpr], values: Sequence[
     exprs = [constraint.lhs for constraint in (*before, *asked)]
     exprs, operands = compact(exprs, [*own, *values])
     constraints = [
-        AffineConstraintExpr(old.kind, expr, AffineExpr.constant(0), canonicalize=False)
+        AffineConstraintExpr(old.kind, expr, constant_expr(0), canonicalize=False)
         for old, expr in zip((*before, *asked), exprs, strict=True)
     ]
     set_condition(op, constraints, operands)
@@ -261,11 +262,11 @@ def normalise_step(op: loop.ForOp, origin: BoundExprs | None = None) -> None:
         spans = [simplified(difference(end, start), len(every)) for end in ends]
         return [span if step == 1 else span.ceil_div(step) for span in spans], every
 
-    nothing: BoundExprs = [AffineExpr.constant(0)], ()
+    nothing: BoundExprs = [constant_expr(0)], ()
     lower = nothing if origin is None else counted(lower_bound(op))
     upper = counted(upper_bound(op))
     (first,) = shifted_to([zero], 1)
-    value = simplified(first + AffineExpr.dimension(0) * step, 1 + len(zero_values))
+    value = simplified(sum_of(first, product(dim_expr(0), step)), 1 + len(zero_values))
     substitute(op.induction_variable, value, [op.induction_variable, *zero_values])
     set_bounds(op, lower, upper)
     set_step(op, 1)
@@ -319,7 +320,7 @@ def shifted_to(exprs: Sequence[AffineExpr], offset: int) -> list[AffineExpr]:
 
 @lru_cache(maxsize=64)
 def _dimensions_from(offset: int) -> list[AffineExpr]:
-    return [AffineExpr.dimension(offset + n) for n in range(64)]
+    return [dim_expr(offset + n) for n in range(64)]
 
 
 def body_ops(op: loop.ForOp) -> list[Operation]:
@@ -372,22 +373,18 @@ def erase_body(op: loop.ForOp) -> None:
 
 def insert_before(op: Operation, new: Sequence[Operation]) -> None:
     """Insert operations in front of another, in order."""
-    builder = Builder(InsertPoint.before(op))
-    for each in new:
-        builder.insert(each)
+    assert op.parent is not None
+    op.parent.insert_ops_before(new, op)
 
 
 def insert_after(op: Operation, new: Sequence[Operation]) -> None:
     """Insert operations after another, in order."""
-    builder = Builder(InsertPoint.after(op))
-    for each in new:
-        builder.insert(each)
+    assert op.parent is not None
+    op.parent.insert_ops_after(new, op)
 
 
 def replace_loop(old: loop.ForOp, new: Sequence[Operation]) -> None:
     """Put operations in the place of a loop whose body has been moved away, and erase it."""
-    builder = Builder(InsertPoint.before(old))
-    for op in new:
-        builder.insert(op)
+    insert_before(old, new)
     old.detach()
     old.erase()

@@ -21,6 +21,7 @@ from ...analysis.domains import (
 from ...analysis.extremes import corners, is_never_negative, iterations, only_value
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
+from ...dialects.affine_atoms import constant_expr
 from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.affine_substitution import difference, plus
 from ...dialects.affine_text import compact
@@ -145,7 +146,7 @@ def _with_numbers(
     for number in kept:
         expr = bound[0][number]
         only = None if isinstance(expr, AffineConstantExpr) else only_value(where, terms[number])
-        exprs.append(expr if only is None else AffineExpr.constant(only))
+        exprs.append(expr if only is None else constant_expr(only))
     return exprs, bound[1]
 
 
