@@ -55,7 +55,9 @@ def are_numbers(exprs: Exprs) -> bool:
     return all(type(expr) is AffineConstantExpr for expr in exprs)
 
 
-def iterations(lower: Exprs, upper: Exprs, step: int, point: Point) -> range:
+def iterations(
+    lower: Sequence[AffineExpr], upper: Sequence[AffineExpr], step: int, point: Point
+) -> range:
     """What a loop runs through in one iteration of those around it."""
     start = max([value_at(expr, point) for expr in lower])
     return range(start, min([value_at(expr, point) for expr in upper]), step)

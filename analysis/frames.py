@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr, dim_expr
 from ..dialects.affine_substitution import substituted
+from ..dialects.leaf_operations import map_of
 from ..frozen import frozen
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
@@ -84,7 +85,7 @@ class Frame:
         return None if found is None else self.around.values(found)
 
 
-Known = tuple[Frame, tuple[SSAValue, ...], tuple[Attribute | None, ...], Frame]
+Known = tuple[Frame, tuple[SSAValue, ...], tuple[Attribute | None, ...], Frame, Block]
 """The frame around an operation, its operands and what it says, and the frame of its block, which follows from these."""
 
 
@@ -99,7 +100,8 @@ class Frames:
 
     def __init__(self, function: func.FuncOp):
         self.function = function
-        self._known: dict[Block, Known] = {}
+        self._known: dict[int, Known] = {}
+        """By the identity of the block, which is kept with what is known of it."""
         self._begin(_Parameters(function).found)
 
     def update(self) -> None:
@@ -143,26 +145,26 @@ class Frames:
         operands = operands_of(op)
         own = op.properties
         said = own["lower_map"], own["upper_map"], own["step"]
-        known = self._known.get(block)
+        known = self._known.get(id(block))
         if known is None or not _holds(known, outer, operands, said):
-            known = outer, operands, said, _in_loop(op, outer)
-            self._keep(block, known, op)
+            known = outer, operands, said, _in_loop(op, outer), block
+            self._keep(known)
         return known[3]
 
     def in_branch(self, op: loop.IfOp, taken: bool, outer: Frame) -> Frame:
         """That of the body of a branch of a condition that stands in a frame."""
         block = (op.then_region if taken else op.else_region).block
         operands, said = operands_of(op), (op.condition,)
-        known = self._known.get(block)
+        known = self._known.get(id(block))
         if known is None or not _holds(known, outer, operands, said):
-            known = outer, operands, said, _in_branch(op, taken, outer)
-            self._keep(block, known, op)
+            known = outer, operands, said, _in_branch(op, taken, outer), block
+            self._keep(known)
         return known[3]
 
-    def _keep(self, block: Block, known: Known, op: Operation) -> None:
+    def _keep(self, known: Known) -> None:
         # What an `affine.apply` computes may be changed in its place.
         if all(value in known[0].variables for value in known[1]):
-            self._known[block] = known
+            self._known[id(known[4])] = known
 
 
 def _holds(
@@ -173,7 +175,7 @@ def _holds(
 
 
 def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
-    lower_map, upper_map = op.lower_map.data, op.upper_map.data
+    lower_map, upper_map = map_of(op, "lower_map"), map_of(op, "upper_map")
     low_operands, high_operands = operands_before_and_after(op, lower_map.num_dims)
     lower = outer.terms(lower_map.results, low_operands)
     upper = outer.terms(upper_map.results, high_operands)

@@ -27,7 +27,7 @@ from ..frozen import frozen, replaced
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
-from .operations import last_operands, operands_of, operations_in
+from .operations import blocks_of, last_operands, operands_of, operations_in
 
 
 @frozen
@@ -162,25 +162,29 @@ class Scop:
         self._frames: dict[Block, Frame] = {body: frames.outermost}
         self._positions: dict[Block, dict[Operation, int]] = {}
         self._times: dict[Block, Moment] = {body: ()}
-        self._loops: dict[Block, tuple[loop.ForOp, ...]] = {body: ()}
-        """By block the loops around; the blocks of opaque operations are not among them."""
+        self._loops: dict[int, tuple[loop.ForOp, ...]] = {id(body): ()}
+        """By the identity of each block the loops around; the blocks of opaque operations are not among them."""
+        self._levels = 0
+        """Loops and conditions around the block that has most of them."""
         self.accesses = list(self._found(operations))
 
     def _found(self, operations: Sequence[Operation]) -> Iterator[Access]:
-        loops_of, number = self._loops, 0
+        loops_of, levels, number = self._loops, dict.fromkeys(self._loops, 0), 0
         block, loops = None, None
         for op in operations:
             if op.parent is not block:
                 block = op.parent
                 assert block is not None
-                loops = loops_of.get(block)
+                loops = loops_of.get(id(block))
             if loops is None:
                 continue  # a part of an opaque operation
             kind = type(op)
-            if kind is loop.ForOp:
-                loops_of[op.regions[0].block] = (*loops, cast("loop.ForOp", op))
-            elif kind is loop.IfOp:
-                loops_of.update((block, loops) for region in op.regions for block in region.blocks)
+            if kind is loop.ForOp or kind is loop.IfOp:
+                level = levels[id(block)] + 1
+                self._levels = max(self._levels, level)
+                inside = (*loops, cast("loop.ForOp", op)) if kind is loop.ForOp else loops
+                for inner in map(id, blocks_of(op)):
+                    loops_of[inner], levels[inner] = inside, level
             else:
                 for buffer, is_write in _touched(op):
                     root = self.aliases.root(buffer)
@@ -203,7 +207,7 @@ class Scop:
     @cached_property
     def time_length(self) -> int:
         """The length of the time vectors."""
-        return 2 * max(_levels(block) for block in self._loops) + 1
+        return 2 * self._levels + 1
 
     def of(self, op: Operation) -> list[Access]:
         """The accesses of one operation."""
@@ -212,7 +216,7 @@ class Scop:
     def inside(self, op: Operation) -> list[Access]:
         """The accesses of the operation and of everything in its regions."""
         if type(op) is loop.ForOp:
-            own = self._loops.get(op.regions[0].block)
+            own = self._loops.get(id(op.regions[0].block))
             if own is not None:
                 depth = len(own) - 1
                 return [a for a in self.accesses if len(a.loops) > depth and a.loops[depth] is op]
@@ -265,14 +269,6 @@ def around_of(scop: Scop, loops: Sequence[loop.ForOp]) -> Around:
     for for_op in loops:
         frame = scop.frames.in_loop(for_op, frame)
     return frame.around
-
-
-def _levels(block: Block) -> int:
-    """How many loops and conditions are around a block."""
-    around, count = block.parent_op(), 0
-    while type(around) is loop.ForOp or type(around) is loop.IfOp:
-        around, count = around.parent_op(), count + 1
-    return count
 
 
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:

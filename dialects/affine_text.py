@@ -224,6 +224,8 @@ def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
     """For each value the position at which it is for the first time."""
     if len(values) == 1:
         return (0,)
+    if len(values) == 2:
+        return (0, 0) if values[0] == values[1] else (0, 1)
     first: dict[Hashable, int] = {}
     return tuple([first.setdefault(value, i) for i, value in enumerate(values)])
 

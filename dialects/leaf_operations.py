@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -179,6 +179,11 @@ def index_attribute(value: int) -> IntegerAttr[IndexType]:
 def word_attribute(value: int) -> IntegerAttr[IntegerType]:
     """As `IntegerAttr(value, i64)`, of a number that is known to fit, likewise."""
     return _integer(value, i64)
+
+
+def map_of(op: Operation, name: str) -> AffineMap:
+    """The affine map that a property of an operation is: `op.upper_map.data` without xDSL's accessor."""
+    return cast("AffineMapAttr", op.properties[name]).data
 
 
 def map_attribute(map_: AffineMap) -> AffineMapAttr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
@@ -67,11 +67,10 @@ class Step:
     """The word for it in schedules, e.g. `unroll_and_jam`; with dashes, after `loop-`, the pass."""
 
     def __post_init__(self) -> None:
-        for number, name in enumerate(names_of(type(self))):
-            given = getattr(self, name)
-            value = spelled(given, is_target=number == 0)
-            if value is not given:
-                object.__setattr__(self, name, value)
+        own, first = self.__dict__, self.first_parameter()
+        for name, given in own.items():
+            if type(given) not in _PLAIN:  # asked at once, as most are plain
+                own[name] = spelled(given, is_target=name == first)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -94,7 +93,9 @@ class Step:
 
     def with_target(self, target: str) -> Step:
         """The same about something else."""
-        return replace(self, **{self.first_parameter(): target})  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **{self.first_parameter(): target})
+        return made
 
 
 StepT = TypeVar("StepT", bound=Step)

@@ -12,7 +12,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from ...analysis.extremes import never_runs
+from ...analysis.extremes import corners, iterations, never_runs
 from ...analysis.frames import Frame
 from ...analysis.operations import blocks_of, operands_of
 from ...dialects import loop
@@ -89,14 +89,16 @@ def _simplify_bounds(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
     if not is_empty and _is_plain(for_op):
         nest.simplified.add(for_op, outside)
         return False
-    changed = (
-        _drop_dead(nest, outside, for_op)
-        or _tighten(outside, for_op)
-        or _replace_by_body(nest, for_op)
-    )
-    if not changed:
-        nest.simplified.add(for_op, outside)
-    return changed
+    counts = _counts_seen(outside, for_op)
+    if is_empty or _never_runs(nest, outside, for_op, counts):
+        erase_body(for_op)
+        replace_loop(for_op, ())
+        return True
+    is_tightened = _tighten(outside, for_op)
+    if counts <= {1} and _replace_by_body(nest, for_op, outside):
+        return True
+    nest.simplified.add(for_op, outside)
+    return is_tightened
 
 
 def _is_plain(for_op: loop.ForOp) -> bool:
@@ -110,13 +112,17 @@ def _is_plain(for_op: loop.ForOp) -> bool:
             return False
 
 
-def _drop_dead(nest: Nest, outside: Frame, for_op: loop.ForOp) -> bool:
-    """Drop a loop that never runs, or does nothing."""
-    is_dead = not body_ops(for_op) or never_runs(nest.frames.in_loop(for_op, outside).around)
-    if is_dead:
-        erase_body(for_op)
-        replace_loop(for_op, ())
-    return is_dead
+def _counts_seen(outside: Frame, for_op: loop.ForOp) -> set[int]:
+    """How many iterations the loop has in the first and the last one of the loops around, where that is seen at once."""
+    lower, upper = outside.terms(*lower_bound(for_op)), outside.terms(*upper_bound(for_op))
+    if not lower or not upper:
+        return set()
+    step = for_op.step.value.data
+    return {len(iterations(lower, upper, step, point)) for point in corners(outside.around)}
+
+
+def _never_runs(nest: Nest, outside: Frame, for_op: loop.ForOp, counts: set[int]) -> bool:
+    return not any(counts) and never_runs(nest.frames.in_loop(for_op, outside).around)
 
 
 def _tighten(outside: Frame, for_op: loop.ForOp) -> bool:
@@ -132,9 +138,9 @@ def _is_same(a: BoundExprs, b: BoundExprs) -> bool:
     return tuple(a[0]) == tuple(b[0]) and tuple(a[1]) == tuple(b[1])
 
 
-def _replace_by_body(nest: Nest, for_op: loop.ForOp) -> bool:
+def _replace_by_body(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
     """`for i in 4..5: S(i)` → `S(4)`"""
-    trip_count = TripCount(nest, for_op)
+    trip_count = TripCount(nest, for_op, outside)
     first = trip_count.first() if trip_count.constant() == 1 else None
     if first is None:
         return False

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
@@ -125,7 +126,7 @@ class Nest:
             return self._loops
         found: dict[str, list[loop.ForOp]] = {}
         for op in self.loops():
-            found.setdefault(op.loop_name.data, []).append(op)
+            found.setdefault(cast("StringAttr", op.properties["loop_name"]).data, []).append(op)
         if not self._is_changing:
             self._loops = found
         return found

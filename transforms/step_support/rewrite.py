@@ -41,7 +41,7 @@ from ...dialects.affine_bounds import (
 )
 from ...dialects.affine_substitution import difference, product, substituted, sum_of
 from ...dialects.affine_text import compact, first_positions
-from ...dialects.leaf_operations import map_attribute, operand_segments, set_operands
+from ...dialects.leaf_operations import map_attribute, map_of, operand_segments, set_operands
 from ...dialects.loop.control import step_attribute
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
@@ -192,12 +192,13 @@ BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
 
 
 def lower_bound(op: loop.ForOp) -> BoundExprs:
-    map_ = op.lower_map.data
+    map_ = map_of(op, "lower_map")
     return map_.results, operands_before_and_after(op, map_.num_dims)[0]
 
 
 def upper_bound(op: loop.ForOp) -> BoundExprs:
-    return op.upper_map.data.results, last_operands(op, op.upper_map.data.num_dims)
+    map_ = map_of(op, "upper_map")
+    return map_.results, last_operands(op, map_.num_dims)
 
 
 def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:

@@ -131,11 +131,17 @@ def plain_bounds(frames: Frames, for_op: loop.ForOp) -> tuple[BoundExprs, BoundE
 def _needed(exprs: Exprs, is_enough: Callable[[Sequence[int]], bool]) -> list[int]:
     """The numbers of expressions that together are enough; the longest are left out first."""
     kept = list(range(len(exprs)))
-    for number in sorted(kept, key=lambda n: (len(str(exprs[n])), n), reverse=True):
+    for number in sorted(kept, key=lambda n: (_length(exprs[n]), n), reverse=True):
         others = [n for n in kept if n != number]
         if others and is_enough(others):
             kept = others
     return kept
+
+
+@lru_cache(REMEMBERED)
+def _length(expr: AffineExpr) -> int:
+    """How many characters it is written in."""
+    return len(str(expr))
 
 
 def _with_numbers(

@@ -14,6 +14,7 @@ from ...analysis.extremes import (
     counts_at_corners,
     iteration_counts,
 )
+from ...analysis.frames import Frame
 from ...dialects import loop
 from .nest import Nest
 from .rewrite import BoundExprs, lower_bound, upper_bound
@@ -22,11 +23,12 @@ from .rewrite import BoundExprs, lower_bound, upper_bound
 class TripCount:
     """The number of iterations of a loop in each iteration of the loops around it."""
 
-    def __init__(self, nest: Nest, for_op: loop.ForOp):
+    def __init__(self, nest: Nest, for_op: loop.ForOp, outside: Frame | None = None):
+        """`outside` is what the loop stands in, where that is known."""
         block = for_op.parent
         assert block is not None
         self._op = for_op
-        self._around = nest.frames.of(block)
+        self._around = outside or nest.frames.of(block)
         self._step = for_op.step.value.data
         self._lower = self._terms(lower_bound(for_op))
         self._upper = self._terms(upper_bound(for_op))
