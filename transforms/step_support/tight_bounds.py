@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, combinations
 
@@ -18,12 +18,12 @@ from ...analysis.domains import (
     LoopPart,
     loop_range,
 )
-from ...analysis.extremes import corners, is_never_negative, iterations, only_value
+from ...analysis.extremes import Point, corners, is_never_negative, only_value
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr
 from ...dialects.affine_bounds import linear_form, simplified
-from ...dialects.affine_substitution import difference, plus
+from ...dialects.affine_substitution import difference, plus, value_at
 from ...dialects.affine_text import compact
 from .rewrite import BoundExprs, lower_bound, upper_bound
 
@@ -66,19 +66,55 @@ def _needed_bounds(
     """
     loop_, outside = inside.part, inside.outer
     assert isinstance(loop_, LoopPart) and outside is not None
-    lows, highs = loop_.lower, loop_.upper
+    lows, highs, step = loop_.lower, loop_.upper, loop_.step
+    every_low, every_high = range(len(lows)), range(len(highs))
+    seen = _values(lows, highs, corners(outside))
+    fewer = [(some, every_high) for some in _without_one(every_low)]
+    fewer += [(every_low, some) for some in _without_one(every_high)]
+    if all(_differs(seen, *some, step) for some in fewer):
+        return every_low, every_high  # as is seen at once of most
     pairs = (*combinations(lows, 2), *combinations(highs, 2))
-    found = corners(outside, [linear(difference(a, b), outside) for a, b in pairs])
-    runs = [(at, iterations(lows, highs, loop_.step, at)) for at in found]
+    forms = [linear(difference(a, b), outside) for a, b in pairs]
+    seen = _values(lows, highs, corners(outside, forms))
 
-    def is_enough(lower: Exprs, upper: Exprs) -> bool:
-        is_seen_not = any(iterations(lower, upper, loop_.step, at) != run for at, run in runs)
-        return not is_seen_not and _is_same(inside, lower, upper)
+    def are_lows_enough(some: Sequence[int]) -> bool:
+        return not _differs(seen, some, every_high, step) and _is_same(
+            inside, _at(lows, some), highs
+        )
 
-    kept_lows = _needed(lower, lambda some: is_enough(_at(lows, some), highs))
-    lows = _at(lows, kept_lows)
-    kept_highs = _needed(upper, lambda some: is_enough(lows, _at(highs, some)))
-    return kept_lows, kept_highs
+    kept_lows = _needed(lower, are_lows_enough)
+
+    def are_highs_enough(some: Sequence[int]) -> bool:
+        return not _differs(seen, kept_lows, some, step) and _is_same(
+            inside, _at(lows, kept_lows), _at(highs, some)
+        )
+
+    return kept_lows, _needed(upper, are_highs_enough)
+
+
+def _without_one(every: Sequence[int]) -> list[list[int]]:
+    """All but one, for each of several."""
+    return [[n for n in every if n != left_out] for left_out in every] if len(every) > 1 else []
+
+
+Values = list[tuple[list[int], list[int]]]
+"""The lower and the upper bounds of a loop in some iterations of those around."""
+
+
+def _values(lows: Exprs, highs: Exprs, points: Iterable[Point]) -> Values:
+    return [
+        ([value_at(expr, point) for expr in lows], [value_at(expr, point) for expr in highs])
+        for point in points
+    ]
+
+
+def _differs(seen: Values, lows: Sequence[int], highs: Sequence[int], step: int) -> bool:
+    """Whether some of the lower and upper bounds are seen to give other iterations than all of them."""
+    return any(
+        range(max([low[n] for n in lows]), min([high[n] for n in highs]), step)
+        != range(max(low), min(high), step)
+        for low, high in seen
+    )
 
 
 def _at(exprs: Exprs, numbers: Sequence[int]) -> Exprs:
@@ -131,6 +167,8 @@ def plain_bounds(frames: Frames, for_op: loop.ForOp) -> tuple[BoundExprs, BoundE
 def _needed(exprs: Exprs, is_enough: Callable[[Sequence[int]], bool]) -> list[int]:
     """The numbers of expressions that together are enough; the longest are left out first."""
     kept = list(range(len(exprs)))
+    if len(kept) == 1:
+        return kept
     for number in sorted(kept, key=lambda n: (_length(exprs[n]), n), reverse=True):
         others = [n for n in kept if n != number]
         if others and is_enough(others):
