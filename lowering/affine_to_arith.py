@@ -272,21 +272,10 @@ class AffineExpander:
         return result
 
     def decided(
-        self, constraint: AffineConstraintExpr, operands: Sequence[SSAValue], more: int = 0
+        self, constraint: AffineConstraintExpr, operands: Sequence[SSAValue]
     ) -> bool | None:
-        """Whether a constraint (against zero) holds for its left side and so much more; None where ranges do not say it."""
-        low, high = self.range_of(constraint.lhs, operands)
-        low, high = (None if bound is None else bound + more for bound in (low, high))
-        if constraint.kind is AffineConstraintKind.le:
-            low, high = (None if bound is None else -bound for bound in (high, low))
-        if constraint.kind is AffineConstraintKind.eq:
-            if low == high == 0:
-                return True
-            is_apart = (low is not None and low > 0) or (high is not None and high < 0)
-            return False if is_apart else None
-        if low is not None and low >= 0:
-            return True
-        return False if high is not None and high < 0 else None
+        """Whether a constraint (against zero) holds; None where ranges do not say it."""
+        return holds_within(constraint.kind, self.range_of(constraint.lhs, operands))
 
     def extreme(
         self,
@@ -304,3 +293,19 @@ class AffineExpander:
     def range_of(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Range:
         """Bounds of the expression by what `ranges` knows of the operands."""
         return bounds(expr, [self.ranges.get(value, (None, None)) for value in operands])
+
+
+def holds_within(kind: AffineConstraintKind, within: Range, more: int = 0) -> bool | None:
+    """Whether a constraint (against zero) holds where its left side is so much `more` than a number in a range; None where it may or may not."""
+    low, high = within
+    low, high = None if low is None else low + more, None if high is None else high + more
+    if kind is AffineConstraintKind.le:
+        low, high = None if high is None else -high, None if low is None else -low
+    if kind is AffineConstraintKind.eq:
+        if low == high == 0:
+            return True
+        is_apart = (low is not None and low > 0) or (high is not None and high < 0)
+        return False if is_apart else None
+    if low is not None and low >= 0:
+        return True
+    return False if high is not None and high < 0 else None

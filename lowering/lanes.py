@@ -33,7 +33,7 @@ from ..dialects.dtypes import is_float
 from ..dialects.leaf_operations import append_leaf, leaf
 from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
-from .affine_to_arith import PREDICATES
+from .affine_to_arith import PREDICATES, holds_within
 from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_choices import load_chosen
@@ -304,10 +304,10 @@ class LaneConverter:
         stride = self.values.stride(constraint.lhs, operands)
         if stride is None:
             return None
-        expander, new = self.scalar.expander, [self.scalar.values[v] for v in operands]
-        known: list[bool] = []
+        new = [self.scalar.values[v] for v in operands]
+        within, known = self.scalar.expander.range_of(constraint.lhs, new), list[bool]()
         for lane in range(self.values.lanes):
-            one = expander.decided(constraint, new, stride * lane)
+            one = holds_within(constraint.kind, within, stride * lane)
             if one is None:
                 return None
             known.append(one)

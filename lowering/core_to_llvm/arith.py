@@ -118,9 +118,11 @@ def convert_constant(e: Emitter, op: Operation) -> None:
             value = IntegerAttr(bits, i16)
         e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": value}))
     elif isinstance(value, DenseIntOrFPElementsAttr) and is_vector(type_):
-        dense = DenseIntOrFPElementsAttr(
-            cast("VectorType[IntegerType | AnyFloat]", type_), value.data
-        )  # index elements become i64
+        dense = value
+        if value.type != type_:  # index elements become i64
+            dense = DenseIntOrFPElementsAttr(
+                cast("VectorType[IntegerType | AnyFloat]", type_), value.data
+            )
         e.bind(op.result, e.emit(llvm.ConstantOp, (), type_, {"value": dense}))
     else:
         raise unsupported(op, f"of type {op.result.type}")

@@ -7,6 +7,7 @@ xDSL's llvm dialect lacks some of LLVM's vector instructions; each place that go
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import llvm, vector
@@ -238,8 +239,7 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
     lanes = _lanes(type_)
     # In 32 bits, of which a register holds as many as of f32: below 0 and beyond the lanes all is said.
     counted = VectorType(i32, (lanes,))
-    numbers = dense_vector(counted, range(lanes))
-    iota = e.emit(llvm.ConstantOp, (), counted, {"value": numbers})
+    iota = e.emit(llvm.ConstantOp, (), counted, {"value": _numbers_of_lanes(lanes)})
     size = e.value(op.mask_dim_sizes[0])
     for name, limit in (("llvm.smax.i64", 0), ("llvm.smin.i64", lanes)):
         limited = e.call_intrinsic(name, (size, e.constant(limit)), i64)
@@ -247,6 +247,12 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
         size = limited
     bound = splat(e, e.emit(llvm.TruncOp, (size,), i32), counted)
     e.bind(op.mask_vector, e.compare("slt", iota, bound, type_))
+
+
+@lru_cache(maxsize=64)
+def _numbers_of_lanes(lanes: int) -> Attribute:
+    """0, 1, 2 …, in 32 bits each."""
+    return dense_vector(VectorType(i32, (lanes,)), range(lanes))
 
 
 # Arithmetic.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.ir.affine import AffineConstantExpr
 
-from ...analysis.operations import operations_in
 from ...dialects import loop
 from ...dialects.schedule.steps import Normalize
 from ...frozen import frozen
@@ -37,8 +36,7 @@ class NormalizePlan:
 def plan_normalize(step: Normalize, nests: Nests) -> NormalizePlan:
     """Always legal: the same iterations run in the same order. A loop from the largest of several bounds stays."""
     nest, _ = nests.resolve(f"{step.function}/" if step.function else "")
-    loops = [op for op in operations_in(nest.function) if type(op) is loop.ForOp]
-    return NormalizePlan(nest, tuple(op for op in loops if _is_to_be_counted(op)))
+    return NormalizePlan(nest, tuple(op for op in nest.loops() if _is_to_be_counted(op)))
 
 
 def _is_to_be_counted(for_op: loop.ForOp) -> bool:
