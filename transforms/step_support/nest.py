@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
@@ -34,6 +34,8 @@ class Nest:
         """operations whose expressions are as simple as can be"""
         self.simplified = Settled()
         """loops with bounds, and conditions, of which the same is true"""
+        self.plain_maps: dict[int, AffineMapAttr] = {}
+        """maps that are as simple as can be wherever they stand, by their identity"""
         self._operations: list[Operation] | None = None
         self._all_loops: list[loop.ForOp] | None = None
         self._loops: dict[str, list[loop.ForOp]] | None = None

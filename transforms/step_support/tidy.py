@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import gcd
+from typing import cast
 
 from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
@@ -75,12 +76,33 @@ def tidy_operation(nest: Nest, op: Operation, frame: Frame) -> bool:
     The same for one operation that stands in a frame, without what is inside of it; whether it changed, or is gone with
     what it decides.
     """
-    if type(op) not in _AFFINE or nest.tidied(op, frame):
+    if type(op) not in _AFFINE or _is_plain(nest, op) or nest.tidied(op, frame):
         return False
     changed = _tidy(op, frame)
     if op.parent_block() is not None:
         nest.tidied.add(op, frame)
     return changed
+
+
+_MAPS: Mapping[type[Operation], tuple[str, ...]] = {
+    loop.LoadOp: ("map",),
+    loop.StoreOp: ("map",),
+    loop.PrefetchOp: ("map",),
+    loop.ForOp: ("lower_map", "upper_map"),
+}
+"""Properties of affine operations in which there may be something to work out."""
+
+
+def _is_plain(nest: Nest, op: Operation) -> bool:
+    """Whether all expressions of an operation have each term once, as most: then nothing depends on what is around it."""
+    known, own = nest.plain_maps, op.properties
+    for name in _MAPS.get(type(op), ()):
+        map_ = cast("AffineMapAttr", own[name])
+        if id(map_) not in known:
+            if not all(map(has_each_term_once, map_.data.results)):
+                return False
+            known[id(map_)] = map_
+    return type(op) in _MAPS
 
 
 @lru_cache(REMEMBERED)
