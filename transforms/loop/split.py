@@ -25,7 +25,6 @@ from ..step_support.rewrite import (
     is_sure_maximum,
     loop_like,
     lower_bound,
-    move_body,
     replace_loop,
     set_bounds,
     shifted_to,
@@ -78,14 +77,15 @@ class SplitPlan:
             clipping = _uneven(lower_bound(for_op), (highs, values), span)
             end += shifted_to([highs[n] for n in clipping], 1)
         inner = loop_like(
-            for_op, ([dim_expr(0)], [start]), (end, [start, *values]), name=self.inner
+            for_op,
+            ([dim_expr(0)], [start]),
+            (end, [start, *values]),
+            name=self.inner,
+            body=for_op.detach_region(0),
         )
-        inner.induction_variable.name_hint = for_op.induction_variable.name_hint
         last = outer.body.block.last_op
         assert last is not None
         outer.body.block.insert_op_before(inner, last)
-        for_op.induction_variable.replace_all_uses_with(inner.induction_variable)
-        move_body(for_op, inner.body.block)
         replace_loop(for_op, [outer])
         return outer, inner
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineConstraintExpr,
@@ -348,19 +348,21 @@ def loop_like(
     name: str | None = None,
     step: int | None = None,
     kind: loop.LoopKind | None = None,
+    body: Region | None = None,
 ) -> loop.ForOp:
-    """An empty loop with other bounds that has everything else from `op` unless it is given."""
+    """A loop with other bounds, empty without a `body`, that has everything else from `op` unless it is given."""
     made = loop.ForOp(
         op.loop_name.data if name is None else name,
         (AffineMap(len(lower[1]), 0, tuple(lower[0])), lower[1]),
         (AffineMap(len(upper[1]), 0, tuple(upper[0])), upper[1]),
+        body,
         step=op.step.value.data if step is None else step,
         kind=op.kind.data if kind is None else kind,
         mode=op.mode.data if op.mode is not None else None,
     )
     made.attributes |= op.attributes
     made.location = op.location
-    if name is None or name == op.loop_name.data:
+    if body is None and (name is None or name == op.loop_name.data):
         made.induction_variable.name_hint = op.induction_variable.name_hint
     return made
 
