@@ -54,16 +54,19 @@ class Aliases:
     def __post_init__(self) -> None:
         args = self.function.body.block.args
         attributes = self.function.arg_attrs
-        marks = [dict(attrs.data) for attrs in attributes] if attributes is not None else []
+        marks = [attrs.data for attrs in attributes.data] if attributes is not None else []
         is_kernel = (
             any(loop.RESULT in attrs for attrs in marks)
             or self.function.sym_visibility is not None
             or NOALIAS in self.function.attributes
         )
+        if is_kernel:
+            self._separate = set(args)
+            return
         self._separate = {
             arg
-            for n, arg in enumerate(args)
-            if is_kernel or (n < len(marks) and {NOALIAS, "llvm.noalias"} & marks[n].keys())
+            for arg, mark in zip(args, marks, strict=False)
+            if NOALIAS in mark or "llvm.noalias" in mark
         }
 
     def root(self, value: SSAValue) -> SSAValue:

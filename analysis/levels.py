@@ -28,13 +28,11 @@ def level_of(module: ModuleOp) -> Level:
     A module with none of our dialects and no `llvm` is at core, unless it computes on tensors: then it is
     at graph when it has unsigned elements, which lower levels do not know, and else at te.
     """
-    found: set[Level] = set()
-    for op in (module, *operations_in(module)):
-        level = _level_of_kind(type(op)) or _level_of_types(op)
-        if level is Level.GRAPH:
-            return Level.GRAPH
-        if level is not None:
-            found.add(level)
+    operations = (module, *operations_in(module))
+    of_kinds = {kind: _level_of_kind(kind) for kind in set(map(type, operations))}
+    found = set(of_kinds.values())
+    if Level.GRAPH not in found and None in found:  # the others are known by their types
+        found |= {_level_of_types(op) for op in operations if of_kinds[type(op)] is None}
     return next((level for level in Level if level in found), Level.CORE)
 
 

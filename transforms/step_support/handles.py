@@ -39,12 +39,11 @@ class Handle(Named):
     def __str__(self) -> str:
         return self.name
 
-    def _check(self, what: str) -> None:
-        if self.is_gone:
-            raise StepwellError(
-                f"{what} is gone since {self.identity.ended_by}; take a handle from what that step "
-                "returned, or by name"
-            )
+    def _gone(self, what: str) -> StepwellError:
+        return StepwellError(
+            f"{what} is gone since {self.identity.ended_by}; take a handle from what that step "
+            "returned, or by name"
+        )
 
 
 class LoopHandle(Handle):
@@ -53,7 +52,8 @@ class LoopHandle(Handle):
     @property
     def op(self) -> loop.ForOp:
         """The loop. Raises StepwellError when it is gone."""
-        self._check(f"loop '{self._op.loop_name.data}'")
+        if self.identity.ended_by:
+            raise self._gone(f"loop '{self._op.loop_name.data}'")
         return self._op
 
     @property
@@ -114,7 +114,8 @@ class BufferHandle(Handle):
     @property
     def value(self) -> SSAValue:
         """The buffer. Raises StepwellError when it is gone."""
-        self._check(f"buffer '{loop.buffer_name(self._value)}'")
+        if self.identity.ended_by:
+            raise self._gone(f"buffer '{loop.buffer_name(self._value)}'")
         return self._value
 
     @property

@@ -201,10 +201,11 @@ class Nest:
 
         They differ from each other and from all loops that stay.
         """
+        gone = set(map(id, replaced))
         taken = {
             name
             for name, loops in self._loops_by_name().items()
-            if any(op not in replaced for op in loops)
+            if any(id(op) not in gone for op in loops)
         }
         chosen: list[str] = []
         for name in names:
