@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stepwell.dialects.affine_atoms import constant_expr, dim_expr
 from stepwell.dialects.affine_bounds import (
     SEARCH_LIMIT,
     attained_range,
@@ -15,7 +16,14 @@ from stepwell.dialects.affine_bounds import (
     linear_form,
     why_not_affine,
 )
-from stepwell.dialects.affine_substitution import difference, product, substituted, value_at
+from stepwell.dialects.affine_substitution import (
+    difference,
+    product,
+    substituted,
+    sum_of,
+    used_dims,
+    value_at,
+)
 from stepwell.dialects.affine_text import compact, format_affine
 from stepwell.dialects.loop import LoadOp
 from stepwell.driver.pipeline_spec import parse_passes
@@ -155,6 +163,18 @@ def _binary(kind: AffineBinaryOpKind, factor: int) -> AffineExpr:
 )
 def test_why_not_affine(expr: AffineExpr, reason: str):
     assert reason in (why_not_affine(expr) or "")
+
+
+@given(expressions, expressions)
+def test_sums_and_dimensions_are_those_of_xdsl(expr: AffineExpr, other: AffineExpr):
+    assert sum_of(expr, other) == expr + other
+    assert used_dims(expr) == expr.used_dims()
+
+
+def test_dimensions_and_numbers_are_made_once():
+    assert dim_expr(3) is dim_expr(3) and dim_expr(3) == AffineExpr.dimension(3)
+    assert constant_expr(-7) is constant_expr(-7) and constant_expr(-7) == AffineExpr.constant(-7)
+    assert constant_expr(np.int64(1)) is not constant_expr(1)  # pyright: ignore[reportArgumentType]
 
 
 @given(expressions)

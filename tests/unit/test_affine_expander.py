@@ -2,12 +2,15 @@
 
 import gc
 import re
+from operator import eq, ge, le
 
 import pytest
 from stepwell.driver.garbage import collector_paused
 from stepwell.driver.pass_manager import module_text
 from stepwell.frontend.text import make_context, parse_text
+from stepwell.lowering.affine_to_arith import holds_within
 from stepwell.lowering.loop_to_core import ConvertLoopToCorePass
+from xdsl.ir.affine import AffineConstraintKind
 
 UNROLLED = """
 func.func private @kernel(%A: memref<8x64xf32>, %B: memref<8x64xf32>) {
@@ -134,3 +137,17 @@ def test_the_collector_is_as_it_was(enabled: bool):
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if was_enabled else gc.disable)()
+
+
+@pytest.mark.parametrize("kind", list(AffineConstraintKind))
+@pytest.mark.parametrize(("low", "high"), [(-2, 3), (0, 4), (-3, 0), (0, 0), (1, 2), (-2, -1)])
+@pytest.mark.parametrize("more", [-2, 0, 1])
+def test_constraints_that_a_range_decides(
+    kind: AffineConstraintKind, low: int, high: int, more: int
+) -> None:
+    """As for each number in the range; a range without an end says no more than it has to."""
+    compare = {"==": eq, ">=": ge, "<=": le}[kind.value]
+    answers = {compare(number + more, 0) for number in range(low, high + 1)}
+    expected = answers.pop() if len(answers) == 1 else None
+    assert holds_within(kind, (low, high), more) is expected
+    assert holds_within(kind, (None, None), more) is None

@@ -154,3 +154,48 @@ def test_a_field_without_a_default_behind_one_that_has_it() -> None:
 
     with pytest.raises(TypeError, match="found field 'second' without a default behind 'first'"):
         Plain(5)
+
+
+def test_a_class_with_plain_fields_is_used_without_its_facts() -> None:
+    """What a dataclass finds out about the fields takes longer than all that most classes are used for."""
+
+    @frozen
+    class Plain:
+        a: int
+        b: int
+        c: int = 3
+        d: int = 4
+
+    @frozen
+    class More(Plain):
+        e: int = 5
+
+    one = More(1, 2, d=6)
+    assert (one.a, one.b, one.c, one.d, one.e) == (1, 2, 3, 6, 5)
+    assert one == More(1, 2, 3, 6, 5) != More(1, 2) and hash(one) == hash((1, 2, 3, 6, 5))
+    assert replaced(one, e=7) == More(1, 2, 3, 6, 7)
+    for cls in (Plain, More):  # the facts are still to be found
+        assert not isinstance(cls.__dict__["__dataclass_fields__"], dict)
+    assert [f.name for f in fields(More)] == ["a", "b", "c", "d", "e"]
+    assert isinstance(More.__dict__["__dataclass_fields__"], dict)
+    assert More(1, 2) == replace(one, d=4) and More.__match_args__ == ("a", "b", "c", "d", "e")  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_fields_that_are_shared_by_all_instances() -> None:
+    @frozen
+    class Shared:
+        UNIT: ClassVar[str] = "mm"
+        size: int = 1
+
+    assert Shared(2).size == 2 and Shared.UNIT == "mm"
+    with pytest.raises(TypeError, match="argument"):
+        Shared(2, "cm")  # pyright: ignore[reportCallIssue]
+
+
+def test_a_default_that_may_change_is_refused() -> None:
+    @frozen
+    class Changing:
+        names: list[str] = []
+
+    with pytest.raises(ValueError, match="mutable default"):
+        Changing()

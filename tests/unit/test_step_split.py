@@ -4,6 +4,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule.steps import Split
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 
 from .loop_nests import applied, check_extents, check_random_nest, reason
 from .nest_texts import COPY, LINE, TRIANGLE
@@ -185,3 +188,15 @@ def test_random_nests(seed: int) -> None:
             )
         ],
     )
+
+
+def test_the_inner_loop_has_the_body_of_the_loop() -> None:
+    """Nothing in it is made anew: blocks, operations and the variable are the ones that were there."""
+    nests = Nests(parse_text(COPY.replace("{n}", "13")))
+    nest, _ = nests.resolve("f/i")
+    block = nest.loop("i").body.block
+    inside, variable = list(block.ops), block.args[0]
+    apply(Split("f/i", 4), nests)
+    inner = nest.loop("i.inner")
+    assert inner.body.block is block and list(block.ops) == inside
+    assert inner.induction_variable is variable
