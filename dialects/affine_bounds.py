@@ -58,21 +58,24 @@ def linear_form(expr: AffineExpr, num_dims: int) -> tuple[list[int], int] | None
 
 def _add_linear(expr: AffineExpr, factor: int, coefficients: list[int]) -> int | None:
     """Add so many times the expression's coefficients; its constant, or None when it is not linear."""
-    # The types themselves are compared, as isinstance takes long for abstract classes.
+    # The types themselves are compared, as isinstance takes long for abstract classes. Sums grow on their left.
+    number = 0
+    while type(expr) is AffineBinaryOpExpr:
+        rhs = expr.rhs
+        if expr.kind is _ADD:
+            added = _add_linear(rhs, factor, coefficients)
+            if added is None:
+                return None
+            number += added
+        elif expr.kind is _MUL and type(rhs) is AffineConstantExpr:
+            factor *= rhs.value
+        else:
+            return None
+        expr = expr.lhs
     if type(expr) is AffineDimExpr:
         coefficients[expr.position] += factor
-        return 0
-    if type(expr) is AffineConstantExpr:
-        return factor * expr.value
-    if type(expr) is not AffineBinaryOpExpr:
-        return None
-    if expr.kind is AffineBinaryOpKind.Add:
-        lhs = _add_linear(expr.lhs, factor, coefficients)
-        rhs = None if lhs is None else _add_linear(expr.rhs, factor, coefficients)
-        return None if lhs is None or rhs is None else lhs + rhs
-    if expr.kind is AffineBinaryOpKind.Mul and type(expr.rhs) is AffineConstantExpr:
-        return _add_linear(expr.lhs, factor * expr.rhs.value, coefficients)
-    return None
+        return number
+    return number + factor * expr.value if type(expr) is AffineConstantExpr else None
 
 
 def simplified(expr: AffineExpr, num_dims: int) -> AffineExpr:

@@ -49,18 +49,23 @@ def substituted(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
 
 def value_at(expr: AffineExpr, point: Sequence[int]) -> int:
     """The value where dimension n is `point[n]`: the same as `expr.eval(point, ())`."""
-    if type(expr) is AffineDimExpr:
-        return point[expr.position]
-    if type(expr) is AffineConstantExpr:
-        return expr.value
-    if type(expr) is AffineBinaryOpExpr:
+    number, factor = 0, 1
+    while type(expr) is AffineBinaryOpExpr:  # sums grow on their left
         if expr.kind is _ADD:
-            return value_at(expr.lhs, point) + value_at(expr.rhs, point)
-        if expr.kind is _MUL:
-            return value_at(expr.lhs, point) * value_at(expr.rhs, point)
-        if expr.kind is AffineBinaryOpKind.CeilDiv:
-            return -(-value_at(expr.lhs, point) // value_at(expr.rhs, point))
-    return expr.eval(point, ())
+            number += factor * value_at(expr.rhs, point)
+        elif expr.kind is _MUL:
+            factor *= value_at(expr.rhs, point)
+        elif expr.kind is AffineBinaryOpKind.CeilDiv:
+            quotient = -(-value_at(expr.lhs, point) // value_at(expr.rhs, point))
+            return number + factor * quotient
+        else:
+            return number + factor * expr.eval(point, ())
+        expr = expr.lhs
+    if type(expr) is AffineDimExpr:
+        return number + factor * point[expr.position]
+    if type(expr) is AffineConstantExpr:
+        return number + factor * expr.value
+    return number + factor * expr.eval(point, ())
 
 
 def difference(a: AffineExpr, b: AffineExpr) -> AffineExpr:

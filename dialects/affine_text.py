@@ -211,9 +211,12 @@ def compact(
     """The same expressions over each operand they use, once, in order of first use."""
     if not operands:  # numbers, as most bounds are
         return tuple(exprs), []
-    same, used = first_positions(operands), list[int]()
+    used = list[int]()
     for expr in exprs:
         _add_dimensions(expr, used)
+    if len(operands) == 1:
+        return tuple(exprs), list(operands) if used else []
+    same = first_positions(operands)
     kept = tuple(dict.fromkeys([same[i] for i in used]))
     if kept == tuple(range(len(same))):
         return tuple(exprs), list(operands)  # as it is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import get_args
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -248,6 +249,10 @@ def _lift_scratch(function: func.FuncOp) -> None:
             Rewriter.insert_op(alloc, InsertPoint.before(around))
 
 
+_IN_TURN = frozenset((loop.IfOp, func.FuncOp, ModuleOp, *get_args(BETWEEN_KERNELS)))
+"""Operations that run what is inside of them once at a time."""
+
+
 def is_on_threads(op: Operation) -> bool:
     """Whether an operation may run at the same time as others of its kind: inside of a loop on threads."""
     around = op.parent_op()
@@ -255,7 +260,7 @@ def is_on_threads(op: Operation) -> bool:
         if type(around) is loop.ForOp:
             if around.mode is not None and around.mode.data is loop.RunMode.THREADS:
                 return True
-        elif not isinstance(around, loop.IfOp | BETWEEN_KERNELS | func.FuncOp | ModuleOp):
+        elif type(around) not in _IN_TURN:
             return True  # other regions may run at the same time too
         around = around.parent_op()
     return False
