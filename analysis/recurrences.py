@@ -21,7 +21,9 @@ def varying_values(for_op: loop.ForOp) -> set[SSAValue]:
     """The values that may differ between iterations: all but those computed from nothing of the body."""
     found: set[SSAValue] = {for_op.induction_variable}
     for op in operations_in(for_op):
-        is_pure = not op.regions and (has_no_effect(type(op)) or is_side_effect_free(op))
+        kind = type(op)
+        is_access = kind is loop.LoadOp or kind is loop.StoreOp
+        is_pure = not (is_access or op.regions) and (has_no_effect(kind) or is_side_effect_free(op))
         if not is_pure or not found.isdisjoint(operands_of(op)):
             found.update(op.results)
     return found
