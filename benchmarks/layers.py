@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from stepwell.runtime.engine import aligned
 
 Array = np.ndarray[Any, Any]
 
@@ -54,11 +55,14 @@ class Layer:
         return 2.0 * self.outputs * self.result**2 * terms
 
     def arrays(self) -> tuple[Array, Array]:
-        """An image and weights."""
+        """An image and weights, each at the start of a cache line, as libraries place what is inside of a network."""
         rng = np.random.default_rng(5)
         image = (1, self.channels, self.image, self.image)
         weights = (self.outputs, self.channels // self.groups, self.kernel, self.kernel)
-        return rng.standard_normal(image, np.float32), rng.standard_normal(weights, np.float32)
+        return (
+            aligned(rng.standard_normal(image, np.float32)),
+            aligned(rng.standard_normal(weights, np.float32)),
+        )
 
 
 def bottleneck(channels: int, inner: int, outputs: int, image: int, stride: int) -> list[Layer]:
