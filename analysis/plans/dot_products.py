@@ -96,15 +96,18 @@ class _Model(ContractionRates):
         """
         A step of the sum loads a vector for each row and column of the tile. Columns come from L1 where all of
         them stay there; rows come from beyond it for the first tile of columns, and for all where they do not stay
-        beside one tile of columns and the next rows, if these are asked for to L1.
+        beside one tile of columns and the next rows, if these are asked for to L1. A part of what comes from beyond it is not hidden by
+        arithmetic, as of what tiles of other products bring.
         """
         problem, core, batch = self.problem, self.core, self.problem.batch
         wide, tall = plan.nr, plan.mr
         others = -(-problem.n // wide) - 1
-        column_load = self.near_load if self.rows_stay(problem.n) else self.far_load
+        column_stays = self.rows_stay(problem.n)
+        column_load = self.near_load if column_stays else self.far_load
         asked_for = tall if plan.prefetch and plan.locality == 3 else 0
-        again = self.near_row_load if self.rows_stay(tall + asked_for + wide) else self.far_row_load
-        row_load = (self.far_row_load + others * again) / (others + 1)
+        far_part = 1 / (others + 1) if self.rows_stay(tall + asked_for + wide) else 1.0
+        row_load = far_part * self.far_row_load + (1 - far_part) * self.near_row_load
+        from_l2 = far_part * self.far_row_load, 0.0 if column_stays else self.far_load
         parts = [
             (problem.m // tall * (problem.n // wide), tall, wide),
             (problem.n // wide, problem.m % tall, wide),
@@ -118,6 +121,7 @@ class _Model(ContractionRates):
                 continue
             loads = rows * row_load + columns * column_load
             step = max(rows * columns / core.fma_ports, loads, core.fma_latency + 1)
+            step += self.unhidden * (rows * from_l2[0] + columns * from_l2[1])
             # Each sum is halved log2(lanes) times, by a shuffle and an addition.
             ending = rows * columns * 2 * log2(max(self.width, 2)) + core.mispredict
             cycles += count * (steps * step + ending)

@@ -102,5 +102,10 @@ def test_the_choice_is_by_estimated_time(dtype: Any) -> None:
 
 def test_many_columns_are_left_to_tiles_where_rows_across_two_lines_take_longer() -> None:
     zen4 = Target.parse("zen4")
-    assert is_chosen(zen4, 802, 67, 1226, np.float32)
-    assert not is_chosen(zen4.with_core(split_load=12), 802, 67, 1226, np.float32)
+    assert is_chosen(zen4, 802, 20, 1226, np.float32)
+    assert not is_chosen(zen4.with_core(split_load=12), 802, 20, 1226, np.float32)
+
+
+def test_many_columns_are_left_to_tiles_that_bring_less_from_l2() -> None:
+    """Each step of dot products brings a vector for each row and each column of a tile, and a part of that is never hidden."""
+    assert not is_chosen(Target.parse("zen4"), 802, 67, 1226, np.float32)
