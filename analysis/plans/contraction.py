@@ -19,9 +19,10 @@ from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
 from .contraction_cost import Model, OfBlocks
-from .contraction_plan import ContractionPlan, Innermost
+from .contraction_hints import asks_for_panels, asks_for_result, asks_for_rows, rows_ahead
+from .contraction_plan import Blocks, ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
-from .cost import Cost, balanced, round_up, terms_ahead
+from .cost import Cost, balanced, round_up
 from .threads import dealt
 
 MOST_VECTORS = 4
@@ -137,10 +138,6 @@ def _offer_plans(
     found.offer(shared, model)
 
 
-Blocks = tuple[int, int, int, Innermost, bool]
-"""MC, NC, KC, which tiles are innermost, and whether blocks of K are outside of the loops over rows."""
-
-
 class _Domains:
     """The values that the parameters of one problem's plans may have."""
 
@@ -216,7 +213,7 @@ class _Domains:
         mc, nc, kc, innermost, k_outside = blocks
         return ContractionPlan(
             turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
-            False, self._asks_for_result(mr, nr, kc, innermost, k_outside, turned), False, k_outside,
+            False, asks_for_result(self.model, self.problem, mr, nr, blocks, turned=turned), False, k_outside,
             self.mirrored, sums_in=sums_in,
         )  # fmt: skip
 
@@ -228,7 +225,9 @@ class _Domains:
         one_loop = (mc == problem.m or mc == mr) and not deep
         by_rows = deep or mc < problem.m
         far = innermost == "m" and nc == problem.n and mc // mr > 1
-        asks = far and self._asks_for_panels(mc, nr, kc, k_outside)
+        asks = far and not self.mirrored and asks_for_panels(self.model, mc, nr, kc, k_outside)
+        is_whole = (mc, nc, kc) == (problem.m, problem.n, problem.k)
+        by_panels = innermost == "m" and is_whole and self._packs_by_panels(nr)
         right_choices = self._right_choices(mr, nr, nc, deep=deep)
         if k_outside and any(peel_n for _, peel_n in right_choices):
             # Lanes that are masked in the last tiles alone are better there than in all tiles of all blocks of terms.
@@ -238,11 +237,13 @@ class _Domains:
             for pack_right, peel_n in right_choices:
                 if (nc < problem.n or k_outside) and not pack_right:
                     continue
+                if by_panels and pack_right:
+                    continue
                 plan = ContractionPlan(
                     plain.turned, mr, nr, mc, nc, kc, innermost, pack_left, pack_right, peel_m,
                     peel_n, asks and pack_right, plain.prefetch_result,
-                    self._asks_for_rows(plain, pack_left=pack_left), k_outside, self.mirrored,
-                    prefetch_terms=0 if pack_right else self._terms_ahead(plain), sums_in=plain.sums_in,
+                    not pack_left and asks_for_rows(self.model, self.problem, plain), k_outside, self.mirrored,
+                    prefetch_terms=0 if pack_right else rows_ahead(self.model, plain), sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan
@@ -250,6 +251,17 @@ class _Domains:
                         yield replaced(plan, left_by_rows=True)
                     if self._may_pack_in_rows(plan):
                         yield replaced(plan, left_in_rows=True)
+
+    def _packs_by_panels(self, nr: int) -> bool:
+        """
+        Whether a panel of B is packed right before all rows use it, where these are one block, and not all panels before: it is in L1 then,
+        and each thread packs its own.
+        """
+        problem, right = self.problem, self.problem.right
+        is_shared = right.is_everybodys and problem.batch > 1
+        panel = problem.k * nr * right.element_bytes
+        fits = problem.n > nr and panel <= self.model.near_2
+        return fits and not (right.is_constant or is_shared or self.mirrored)
 
     def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
         """
@@ -294,59 +306,6 @@ class _Domains:
         m, n = self.problem.m, self.problem.n
         has_below = not plan.peel_n or (n - n % plan.nr) // plan.mr < m // plan.mr
         return plan.mc >= m and has_below
-
-    def _asks_for_result(
-        self, mr: int, nr: int, kc: int, innermost: Innermost, k_outside: bool, turned: bool
-    ) -> bool:
-        """Whether tiles of C, or of what is made of it, are written beyond L2 where they are, one after the other."""
-        problem = self.problem
-        is_in_place = problem.updates_in_place or problem.is_finished
-        if turned or not (is_in_place and self.model.result_is_far):
-            return False
-        follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
-        return follows and (k_outside or kc >= problem.k)
-
-    def _asks_for_rows(self, plain: ContractionPlan, *, pack_left: bool) -> bool:
-        """
-        Whether the rows of A that the next tiles use are asked for while others are used: those that are read where they are, beyond
-        L2. Prefetchers have to find each row anew, and begin again at each page.
-        """
-        left, model = self.problem.left, self.model
-        return (
-            plain.innermost == "n"
-            and not (pack_left or plain.turned or self.mirrored)
-            and left.summed == 1
-            and left.computing is None
-            and not self.problem.is_of_one_buffer
-            and self.problem.m >= 2 * plain.mr
-            and model.target.takes_hints_in_sums
-            and model.rates.hints_gain
-            and model.far_share(left) > 0
-        )
-
-    def _terms_ahead(self, plain: ContractionPlan) -> int:
-        """How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own."""
-        problem, right, core = self.problem, self.problem.right, self.model.core
-        line, vectors = core.caches[0].line_bytes, -(-plain.nr // self.model.lanes)
-        is_apart = right.along == 1 and (right.summed or 0) * right.stored_bytes >= line
-        is_left_there = not (plain.turned or right.computing or problem.is_of_one_buffer)
-        if not (is_apart and is_left_there and self.model.target.takes_hints_in_sums):
-            return 0
-        lines = -(-plain.nr * right.stored_bytes // line)
-        return terms_ahead(core, plain.mr * vectors, plain.mr + vectors, lines, plain.kc)
-
-    def _asks_for_panels(self, mc: int, nr: int, kc: int, k_outside: bool) -> bool:
-        """
-        Whether panels of B of KC terms come from beyond L2, where two of them have room beside the rows of A that use them. Blocks
-        of terms inside of the loop over tiles of columns are panels of their own, of which all of B's follow each other.
-
-        Tiles of a triangle are fewer for each panel, and have no parts of the next one.
-        """
-        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
-        near, terms = self.model.near_2, kc if k_outside else self.problem.k
-        used = self.model.in_a_call(self.problem.right, terms * self.problem.n * right)
-        is_far = used > near
-        return is_far and not self.mirrored and kc * (mc * left + 2 * nr * right) <= near
 
     def _blocks(self, mr: int, nr: int, terms: int) -> Iterator[Blocks]:
         """MC, NC and KC, which is at most `terms`, for each order."""
@@ -442,6 +401,8 @@ class _Domains:
                     yield mr, fewer, problem.k, "n"
                 for even in self._even_blocks(nr, wide):
                     yield mr, even, problem.k, "n"
+        if self._packs_by_panels(nr):
+            yield problem.m, nr, problem.k, "m"
         if problem.sums == 1 and self.model.right_bytes > near:
             for mc, kc in self._near_panels(mr, nr):
                 yield mc, columns, kc, "m"

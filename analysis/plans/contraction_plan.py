@@ -8,6 +8,9 @@ from ...frozen import frozen
 
 Innermost = Literal["m", "n"]
 
+Blocks = tuple[int, int, int, Innermost, bool]
+"""MC, NC, KC, which tiles are innermost, and whether blocks of K are outside of the loops over rows."""
+
 
 @frozen
 class ContractionPlan:

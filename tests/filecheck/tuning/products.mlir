@@ -8,7 +8,7 @@
 // scheduling them.
 
 // ICX: p256.
-// ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
+// ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 64, KC 256, M tiles innermost, packs B, peels M;
 // ICX: p512.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: p1024.
@@ -19,7 +19,7 @@
 // ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 
 // SPR: p256.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 256, KC 256, M tiles innermost, packs B, peels M;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 64, KC 256, M tiles innermost, packs B, peels M;
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p1024.
@@ -37,7 +37,7 @@
 // SPR: deep.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 1536, N tiles innermost, packs B, K blocks outside of M, prefetches A and C;
 // SPR: small.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 100, KC 500, M tiles innermost, packs B, peels M and N;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 64, KC 500, M tiles innermost, packs B, peels M and N;
 // SPR: tall.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: ragged.

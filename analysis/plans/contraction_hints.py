@@ -1,0 +1,64 @@
+"""What the tiles of a contraction ask for before they use it: a plan's hints follow from its tile and its blocks."""
+
+from __future__ import annotations
+
+from .contraction_plan import Blocks, ContractionPlan
+from .contraction_problem import Problem
+from .contraction_rates import ContractionRates
+from .cost import terms_ahead
+
+
+def asks_for_result(
+    known: ContractionRates, problem: Problem, mr: int, nr: int, blocks: Blocks, *, turned: bool
+) -> bool:
+    """Whether tiles of C, or of what is made of it, are written beyond L2 where they are, one after the other."""
+    _, _, kc, innermost, k_outside = blocks
+    is_in_place = problem.updates_in_place or problem.is_finished
+    if turned or not (is_in_place and known.result_is_far):
+        return False
+    follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
+    return follows and (k_outside or kc >= problem.k)
+
+
+def asks_for_rows(known: ContractionRates, problem: Problem, plan: ContractionPlan) -> bool:
+    """
+    Whether the rows of A that the next tiles use are asked for while others are used: those that are read where they are, beyond
+    L2. Prefetchers of some cores have to find each row anew, and begin again at each page.
+    """
+    left = problem.left
+    return (
+        plan.innermost == "n"
+        and not (plan.turned or plan.mirrored)
+        and left.summed == 1
+        and left.computing is None
+        and not problem.is_of_one_buffer
+        and problem.m >= 2 * plan.mr
+        and known.target.takes_hints_in_sums
+        and known.rates.hints_gain
+        and known.far_share(left) > 0
+    )
+
+
+def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
+    """How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own."""
+    problem, right, core = known.problem, known.problem.right, known.core
+    line, vectors = core.caches[0].line_bytes, -(-plan.nr // known.lanes)
+    is_apart = right.along == 1 and (right.summed or 0) * right.stored_bytes >= line
+    is_left_there = not (plan.turned or right.computing or problem.is_of_one_buffer)
+    if not (is_apart and is_left_there and known.target.takes_hints_in_sums):
+        return 0
+    lines = -(-plan.nr * right.stored_bytes // line)
+    return terms_ahead(core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
+
+
+def asks_for_panels(known: ContractionRates, mc: int, nr: int, kc: int, k_outside: bool) -> bool:
+    """
+    Whether panels of B of KC terms come from beyond L2, where two of them have room beside the rows of A that use them. Blocks
+    of terms inside of the loop over tiles of columns are panels of their own, of which all of B's follow each other.
+
+    (Tiles of a triangle are fewer for each panel, and have no parts of the next one: they do not ask.)
+    """
+    left, right = known.problem.left.element_bytes, known.problem.right.element_bytes
+    near, terms = known.near_2, kc if k_outside else known.problem.k
+    is_far = known.in_a_call(known.problem.right, terms * known.problem.n * right) > near
+    return is_far and kc * (mc * left + 2 * nr * right) <= near
