@@ -10,6 +10,7 @@ from math import log2
 from xdsl.dialects import arith
 
 from ...dialects.combiner import Combiner
+from ...dialects.dtypes import is_float
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, KernelFacts, Role
@@ -26,6 +27,9 @@ ADDITIONS = (arith.AddfOp.name, arith.SubfOp.name, Combiner.ADD.value)
 
 TESTED = (Combiner.MAX.value, Combiner.MIN.value)
 """Combiners that keep a NaN: what comes out is chosen after a comparison, so that one waits for two operations."""
+
+KEPT = 3
+"""Instructions that join floats by such a combiner: the extreme itself, the comparison that finds a NaN, and the choice."""
 
 FORWARDED = 7
 """
@@ -64,7 +68,7 @@ class RowInstructions:
         instructions of all. The buffers `kept` are in registers, or in the order of the lanes.
         """
         core, together = self.core, self.vector(nest, plan)
-        additions, operations = self._operations(nest)
+        additions, operations = self._operations(nest, plan)
         if plan.square is not None:
             # A square of n vectors is transposed by log2(n) shuffles of each.
             operations += log2(max(plan.square.side, 2))
@@ -101,9 +105,20 @@ class RowInstructions:
         """
         return self.half if 1 < together <= self.core.lanes(nest.element_bytes) / 2 else 1.0
 
-    def _operations(self, nest: Nest) -> tuple[float, float]:
-        """The additions of one iteration, and its other operations, in additions."""
-        costs = {name: count * name_cost(name) for name, count in nest.operations.items()}
+    def _operations(self, nest: Nest, plan: NestPlan) -> tuple[float, float]:
+        """
+        The additions of one iteration, and its other operations, in additions. A division by what is the same in all lanes is a
+        product with its reciprocal.
+        """
+        costs = {
+            name: count * name_cost(name) * self._joined_by(nest, name)
+            for name, count in nest.operations.items()
+        }
+        division = arith.DivfOp.name
+        if division in costs and plan.lanes and plan.order:
+            divisors = sum(nest.stride(read, plan.order[-1]) == 0 for read in nest.reads)
+            shared = min(divisors, nest.operations[division])
+            costs[division] -= shared * (name_cost(division) - 1)
         additions = sum(cost for name, cost in costs.items() if name in ADDITIONS)
         return additions, sum(costs.values()) - additions
 
@@ -117,7 +132,14 @@ class RowInstructions:
         if not plan.lanes or not plan.order or nest.role(plan.order[-1]) is not Role.REDUCTION:
             return 0.0, 0.0
         shuffling = log2(max(together, 1))
-        return vectors - 1 + shuffling, shuffling
+        most = max(self._joined_by(nest, name) for name in ("", *nest.operations))
+        return most * (vectors - 1 + shuffling), shuffling
+
+    def _joined_by(self, nest: Nest, name: str) -> int:
+        """The instructions of an operation on a vector: of extremes of floats those of `KEPT`."""
+        is_extreme = name in TESTED and nest.writes
+        is_kept = is_extreme and is_float(self.facts.buffers[nest.writes[0].buffer].element)
+        return KEPT if is_kept else 1
 
     def _vectors(self, nest: Nest, plan: NestPlan, together: int) -> float:
         """Vectors of a block: the lanes beyond the end of a row that is no whole block are masked, or left out."""
