@@ -232,18 +232,21 @@ class _Domains:
         if k_outside and any(peel_n for _, peel_n in right_choices):
             # Lanes that are masked in the last tiles alone are better there than in all tiles of all blocks of terms.
             right_choices = [choice for choice in right_choices if choice[1]]
+        asks_rows = asks_for_rows(self.model, self.problem, plain)
+        is_blocked = nc < problem.n or k_outside
+        ahead = 0 if is_blocked else rows_ahead(self.model, plain)
         for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
             peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
             for pack_right, peel_n in right_choices:
-                if (nc < problem.n or k_outside) and not pack_right:
+                if is_blocked and not pack_right:
                     continue
                 if by_panels and pack_right:
                     continue
                 plan = ContractionPlan(
                     plain.turned, mr, nr, mc, nc, kc, innermost, pack_left, pack_right, peel_m,
                     peel_n, asks and pack_right, plain.prefetch_result,
-                    not pack_left and asks_for_rows(self.model, self.problem, plain), k_outside, self.mirrored,
-                    prefetch_terms=0 if pack_right else rows_ahead(self.model, plain), sums_in=plain.sums_in,
+                    not pack_left and asks_rows, k_outside, self.mirrored,
+                    prefetch_terms=0 if pack_right else ahead, sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan
