@@ -136,8 +136,7 @@ def _tiles(
     vector, columns = f"vector<{lanes}xf32>", vectors * lanes
     wide, tile = f"memref<?x{depth}x{columns}xf32>", f"memref<{rows}x{columns}xf32>"
     is_packed = narrow.count("x") > 2
-    pairs = [(row, number) for row in range(rows) for number in range(vectors)]
-    sums = range(len(pairs))
+    sums = range(rows * vectors)
     lines = [
         f"func.func @probe_tile(%rounds: index, %narrow: {narrow}, %wide: {wide}, %tile: {tile}) {{",
         *_constants({0, 1, depth, *range(rows), *(n * lanes for n in range(vectors))}),
@@ -150,21 +149,10 @@ def _tiles(
         f"scf.for %q = %c0 to {'%narrows' if is_packed else '%c1'} step %c1 {{",
         f"%last:{len(sums)} = scf.for %k = %c0 to %c{depth} step %c1",
         f"iter_args({', '.join(f'%acc{n} = %zeros' for n in sums)}) -> ({_times(vector, sums)}) {{",
-        *(
-            f"%b{n} = vector.load %wide[%p, %k, %c{n * lanes}] : {wide}, {vector}"
-            for n in range(vectors)
-        ),
-        *(
-            line
-            for row in range(rows)
-            for line in _tile_row(row, vectors, f"[{place(row)}] : {narrow}", vector)
-        ),
+        *_tile_term(rows, vectors, lanes, wide, lambda row: f"[{place(row)}] : {narrow}"),
         f"scf.yield {_names('%next', sums)} : {_times(vector, sums)}",
         "}",
-        *(
-            f"vector.store %last#{n}, %tile[%c{row}, %c{number * lanes}] : {tile}, {vector}"
-            for n, (row, number) in enumerate(pairs)
-        ),
+        *_tile_stores(rows, vectors, lanes),
         *["}"] * 3,
         "func.return",
         "}",
@@ -184,8 +172,7 @@ def rows_tile_kernel(
     vector, columns = f"vector<{lanes}xf32>", vectors * lanes
     narrow, wide = f"memref<?x{rows}x{depth}xf32>", f"memref<{panels}x{depth}x{columns}xf32>"
     tile = f"memref<{rows}x{columns}xf32>"
-    pairs = [(row, number) for row in range(rows) for number in range(vectors)]
-    sums, parts = range(len(pairs)), depth // part
+    sums, parts = range(rows * vectors), depth // part
     piece = rows * depth // (panels * parts)
     types, hints = _times(vector, sums), range(0, piece if is_asked else 0, 16)
     every = {0, 1, part, panels, parts, piece, *range(rows), *(n * lanes for n in range(vectors))}
@@ -213,28 +200,42 @@ def rows_tile_kernel(
         ),
         f"%inner:{len(sums)} = scf.for %k = %first to %end step %c1",
         f"iter_args({_pairs('%acc', '%sum', sums)}) -> ({types}) {{",
-        *(
-            f"%b{n} = vector.load %wide[%p, %k, %c{n * lanes}] : {wide}, {vector}"
-            for n in range(vectors)
-        ),
-        *(
-            line
-            for row in range(rows)
-            for line in _tile_row(row, vectors, f"[%q, %c{row}, %k] : {narrow}", vector)
-        ),
+        *_tile_term(rows, vectors, lanes, wide, lambda row: f"[%q, %c{row}, %k] : {narrow}"),
         f"scf.yield {_names('%next', sums)} : {types}",
         "}",
         f"scf.yield {_names('%inner#', sums)} : {types}",
         "}",
-        *(
-            f"vector.store %last#{n}, %tile[%c{row}, %c{number * lanes}] : {tile}, {vector}"
-            for n, (row, number) in enumerate(pairs)
-        ),
+        *_tile_stores(rows, vectors, lanes),
         *["}"] * 3,
         "func.return",
         "}",
     ]
     return "\n".join(lines)
+
+
+def _tile_term(
+    rows: int, vectors: int, lanes: int, wide: str, narrow: Callable[[int], str]
+) -> list[str]:
+    """One step of the summation of a tile: `narrow` says where a row's element is, and of what type."""
+    vector = f"vector<{lanes}xf32>"
+    lines = [
+        f"%b{n} = vector.load %wide[%p, %k, %c{n * lanes}] : {wide}, {vector}"
+        for n in range(vectors)
+    ]
+    return [
+        *lines,
+        *(line for row in range(rows) for line in _tile_row(row, vectors, narrow(row), vector)),
+    ]
+
+
+def _tile_stores(rows: int, vectors: int, lanes: int) -> list[str]:
+    """A tile's sums, the results of `%last`, stored in `%tile`."""
+    types = f"memref<{rows}x{vectors * lanes}xf32>, vector<{lanes}xf32>"
+    pairs = [(row, number) for row in range(rows) for number in range(vectors)]
+    return [
+        f"vector.store %last#{n}, %tile[%c{row}, %c{number * lanes}] : {types}"
+        for n, (row, number) in enumerate(pairs)
+    ]
 
 
 def _tile_row(row: int, vectors: int, place: str, vector: str) -> list[str]:

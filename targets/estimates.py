@@ -238,7 +238,7 @@ tile kernel was measured (Sapphire Rapids, Zen 3, Zen 4, Zen 5).
 def _tile_in_l1(core: Core, known: Mapping[str, float]) -> float:
     """
     The peak, unless a step of the summation has more loads than the ports take meanwhile. (On a virtual machine with
-    Intel's Granite Rapids 0.87 of the peak were measured, on others more than 0.97.)
+    Intel's Granite Rapids 0.91 of the peak were measured, the ends of tiles included, by rates of which each is the best of several runs.)
     """
     rows, vectors = core.probe_tile
     computing = rows * vectors / core.fma_ports

@@ -27,6 +27,10 @@ ROWS_IN_TURNS = 8
 """The rows that `Rates.rows_beyond_l2` is of."""
 
 
+TELLING = 1.02
+"""Two runs of one program differ by less than this factor: a gain that is smaller was not measured."""
+
+
 @frozen
 class Rate:
     """FLOP/s or bytes/s of one core, and of all cores together."""
@@ -125,13 +129,13 @@ class Rates:
     @property
     def hints_gain(self) -> bool:
         """
-        Whether asking for rows before they are used gains more than two runs of one program differ by: prefetchers of some cores find
-        them as soon, and what hints bring takes room in L2. They do where it was not measured.
+        Whether asking for rows before they are used gains: prefetchers of some cores find them as soon, and what hints bring takes
+        room in L2. It does where that was not measured.
         """
         rates = self.tile_rows_asked, self.tile_rows_far
         if any(rate.source in ("estimated", "busy") for rate in rates):
             return True
-        return self.tile_rows_asked.core > 1.02 * self.tile_rows_far.core
+        return self.tile_rows_asked.core > TELLING * self.tile_rows_far.core
 
     def slowdown(self, rows: int) -> Rate:
         """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""

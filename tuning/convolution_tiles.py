@@ -31,7 +31,7 @@ from .register_tile import (
     write_out_terms,
 )
 from .session import Session
-from .tile_hints import ask_for_results, loop_with_terms
+from .tile_hints import ask_for_results, loop_with_terms, only_copy_in
 
 CONTROL_SHARE = 1 / 4
 """
@@ -322,7 +322,9 @@ class _Tiles:
         loops = self.around[self.order.index(innermost)].copies
         results = (self.s.buffer(self.kernel.buffers[buffer]) for buffer in self.c.streams)
         at = loop_with_terms({self.summed[a]: self.c.extent((a,)) for a in self.plan.summed})
-        self.prefetches += ask_for_results(self.s, results, loops, at)
+        self.prefetches += ask_for_results(
+            self.s, results, loops, lambda loop: only_copy_in(loop, at)
+        )
 
     def _by_axis(self) -> dict[int, int]:
         found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
@@ -60,14 +60,13 @@ class Hints:
         a piece of it with each part of the tile's sums, if there is one loop over these. Pieces of a tile that is needed when these
         sums are complete would be asked for until right before that, and memory is farther.
         """
-        for result, at in product(results, loops):
-            if at.trips is not None and at.trips <= 1:
-                continue
+
+        def inside(at: LoopHandle) -> LoopHandle | None:
             sums = self._sums_in(at) if in_sums else []
             is_counted = len(sums) == 1 and self.terms(sums[0]).most_trips
-            inside = self._in_parts(sums[0]) if is_counted else ""
-            made = self.s.prefetch(result, at, locality=3, inside=inside)
-            self.loops += made.loops
+            return self._in_parts(sums[0]) if is_counted else None
+
+        self.loops += ask_for_results(self.s, results, loops, inside)
 
     def terms_ahead(self, rows: BufferHandle, ahead: int) -> None:
         """Ask for what terms read of some rows, so many terms ahead: to L1. The last columns may be read in a copy instead."""
@@ -97,19 +96,23 @@ def ask_for_results(
     s: Session,
     results: Iterable[BufferHandle],
     loops: Iterable[LoopHandle],
-    summed: LoopHandle | None,
+    inside: Callable[[LoopHandle], LoopHandle | None],
 ) -> tuple[LoopHandle, ...]:
     """
-    Ask for the tile of each result that the next iteration of each loop stores, or finishes with: a piece of it with each iteration of
-    a loop over parts of its sums, `summed`, if there is one such loop. The loops of the hints.
+    Ask for the tile of each result that the next iteration of each loop stores, adds to, or finishes with: a piece of it with each
+    iteration of the loop `inside` of it, or all at once where there is none. The loops of the hints.
     """
     made: list[LoopHandle] = []
-    for result, loop in product(results, loops):
-        if loop.trips is None or loop.trips > 1:
-            sums = summed.copies_in(loop) if summed else ()
-            inside = sums[0] if len(sums) == 1 and sums[0].most_trips else ""
-            made += s.prefetch(result, loop, 1, locality=3, inside=inside).loops
+    for result, at in product(results, loops):
+        if at.trips is None or at.trips > 1:
+            made += s.prefetch(result, at, locality=3, inside=inside(at) or "").loops
     return tuple(made)
+
+
+def only_copy_in(at: LoopHandle, loop: LoopHandle | None) -> LoopHandle | None:
+    """The copy of a loop inside of another one, if there is one alone whose iterations are bounded."""
+    copies = loop.copies_in(at) if loop else ()
+    return copies[0] if len(copies) == 1 and copies[0].most_trips else None
 
 
 def loop_with_terms(extents: Mapping[LoopHandle, int]) -> LoopHandle | None:

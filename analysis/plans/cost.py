@@ -90,7 +90,7 @@ def issuing_part(target: Target) -> float:
     """
     How many times as long as by its ports a term of a register tile takes when all is in L1, as the probed tile has it.
 
-    Some cores begin fewer multiply-adds beside loads than alone. What the end of a tile takes counts apart: it comes
+    Some cores begin fewer multiply-adds beside loads than alone, or lower their clock. What the end of a tile takes counts apart: it comes
     once for `Core.probe_terms` terms here.
     """
     core = target.core
