@@ -37,6 +37,7 @@ _BINARY: dict[type[Operation], tuple[str, int]] = {
 }
 _FUNCTIONS: dict[type[Operation], str] = {
     arith.MaximumfOp: "max",
+    arith.MaxnumfOp: "maxnum",
     arith.MaxSIOp: "max",
     arith.MaxUIOp: "max",
     arith.MinimumfOp: "min",

@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect, get_effects
 
 from ..dialects import loop
+from ..dialects.scalar import SECOND_IS_NUMBER
 from ..frozen import frozen
 from .alias import Aliases
 from .effects import has_no_effect
@@ -50,13 +51,12 @@ class ReductionUpdate:
 
 def operator_name(op: Operation) -> str | None:
     """The name of an operator that reductions use, whether or not its flags let it be reordered."""
-    exact = _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return exact or _WITH_REASSOCIATION.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return _exact(op) or _WITH_REASSOCIATION.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def operator_of(op: Operation) -> str | None:
     """The name of the operator when the operation may be reordered with others of its kind."""
-    exact = _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    exact = _exact(op)
     if exact is not None:
         return exact
     if (
@@ -64,6 +64,13 @@ def operator_of(op: Operation) -> str | None:
     ) and FastMathFlag.REASSOC in op.fastmath.data:
         return _WITH_REASSOCIATION[type(op)]
     return None
+
+
+def _exact(op: Operation) -> str | None:
+    """The name of an operator that is associative and commutative; of a maximum of numbers where what is joined is one."""
+    if type(op) is arith.MaxnumfOp:
+        return "maxnum" if SECOND_IS_NUMBER in op.attributes else None
+    return _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 class Updates(Mapping[Operation, ReductionUpdate]):

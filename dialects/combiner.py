@@ -5,24 +5,27 @@ from __future__ import annotations
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.str_enum import StrEnum
 
 from .dtypes import is_bool, is_float, numpy_dtype
+from .scalar import SECOND_IS_NUMBER
 
 
 class Combiner(StrEnum):
     """
     An associative and commutative way to join values, of signless types as `arith` has them.
 
-    `max` and `min` propagate NaN and compare integers as signed; `umax` and `umin` as unsigned.
+    `max` and `min` propagate NaN and compare integers as signed; `umax` and `umin` as unsigned. `maxnum` is the greatest
+    float that is a number, -inf where there is none.
     """
 
     ADD = "add"
     MUL = "mul"
     MAX = "max"
     MIN = "min"
+    MAXNUM = "maxnum"
     UMAX = "umax"
     UMIN = "umin"
     AND = "and"
@@ -43,12 +46,19 @@ class Combiner(StrEnum):
     @property
     def is_extreme(self) -> bool:
         """Whether it keeps the greatest or the least value."""
-        return self in (Combiner.MAX, Combiner.MIN, Combiner.UMAX, Combiner.UMIN)
+        return self in (
+            Combiner.MAX,
+            Combiner.MIN,
+            Combiner.MAXNUM,
+            Combiner.UMAX,
+            Combiner.UMIN,
+        )
 
     def is_defined_on(self, type_: Attribute) -> bool:
         """Whether values of this element type can be joined."""
-        integers_only = (Combiner.UMAX, Combiner.UMIN, Combiner.AND, Combiner.OR)
-        return not (is_float(type_) and self in integers_only)
+        if not is_float(type_):
+            return self is not Combiner.MAXNUM
+        return self not in (Combiner.UMAX, Combiner.UMIN, Combiner.AND, Combiner.OR)
 
     def identity(self, type_: Attribute) -> FloatAttr | IntegerAttr:
         """
@@ -56,15 +66,16 @@ class Combiner(StrEnum):
 
         Raises ValueError when the combiner is not defined on the type.
         """
+        if not self.is_defined_on(type_):
+            raise ValueError(f"combiner '{self}' is not defined on {type_}")
         dtype = numpy_dtype(type_)
         if is_float(type_):
-            if not self.is_defined_on(type_):
-                raise ValueError(f"combiner '{self}' is not defined on {type_}")
             values = {
                 Combiner.ADD: 0.0,
                 Combiner.MUL: 1.0,
                 Combiner.MAX: -np.inf,
                 Combiner.MIN: np.inf,
+                Combiner.MAXNUM: -np.inf,
                 Combiner.ARGMAX: -np.inf,
                 Combiner.ARGMIN: np.inf,
             }
@@ -89,19 +100,30 @@ class Combiner(StrEnum):
     def combine(
         self,
         builder: Builder,
-        lhs: SSAValue,
-        rhs: SSAValue,
+        old: SSAValue,
+        new: SSAValue,
         flags: arith.FastMathFlagsAttr | None = None,
     ) -> SSAValue:
-        """Insert the operation that joins two values (not for arg-reductions; see `combine_arg`)."""
-        if is_float(lhs.type):
+        """
+        Insert the operation that joins a value with what was joined before, which starts as the identity (not for
+        arg-reductions; see `combine_arg`).
+
+        Of extremes of floats the new value stands first: x86 asks the first operand alone whether it is NaN, which need not
+        wait for the update before.
+        """
+        if is_float(old.type):
             float_op = {
                 Combiner.ADD: arith.AddfOp,
                 Combiner.MUL: arith.MulfOp,
                 Combiner.MAX: arith.MaximumfOp,
                 Combiner.MIN: arith.MinimumfOp,
+                Combiner.MAXNUM: arith.MaxnumfOp,
             }[self]
-            return builder.insert(float_op(lhs, rhs, flags)).results[0]
+            operands = (new, old) if self.is_extreme else (old, new)
+            op = builder.insert(float_op(*operands, flags))
+            if self is Combiner.MAXNUM:
+                op.attributes[SECOND_IS_NUMBER] = UnitAttr()
+            return op.results[0]
         integer_op = {
             Combiner.ADD: arith.AddiOp,
             Combiner.MUL: arith.MuliOp,
@@ -112,7 +134,7 @@ class Combiner(StrEnum):
             Combiner.AND: arith.AndIOp,
             Combiner.OR: arith.OrIOp,
         }[self]
-        return builder.insert(integer_op(lhs, rhs)).results[0]
+        return builder.insert(integer_op(old, new)).results[0]
 
     def combine_arg(
         self,

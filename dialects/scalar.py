@@ -46,6 +46,15 @@ Attribute of a `math.exp` whose operand is proved to be at most 0, but for round
 will do.
 """
 
+NAN_LEFT_OPEN = "stepwell.nan_left_open"
+"""
+Attribute of a maximum whose users are NaN where one of its elements is, whatever the maximum is then: it may be that of the
+numbers.
+"""
+
+SECOND_IS_NUMBER = "stepwell.second_is_number"
+"""Attribute of an `arith.maxnumf` whose second operand is never NaN: a comparison and a choice do what it says."""
+
 BETWEEN = "stepwell.between"
 """Attribute of an operation on floats: two numbers that all lanes of its result are proved to be between, ends included."""
 

@@ -226,6 +226,12 @@ def _parity(values: np.ndarray, axes: tuple[int, ...]) -> Any:
 def _extreme(combiner: Combiner, values: np.ndarray, axes: tuple[int, ...]) -> Any:
     greatest = combiner in (Combiner.MAX, Combiner.UMAX)
     ufunc = np.maximum if greatest else np.minimum
+    if combiner is Combiner.MAXNUM:
+        values, greatest, ufunc = (
+            np.where(np.isnan(values), -np.inf, values).astype(values.dtype),
+            True,
+            np.maximum,
+        )
     if is_float_dtype(values.dtype):
         return _signed_zeros(ufunc.reduce(values, axis=axes), values, axes, greatest)
     unsigned = combiner in (Combiner.UMAX, Combiner.UMIN)

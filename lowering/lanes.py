@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
+    UnitAttr,
     VectorType,
     i1,
 )
@@ -31,6 +32,7 @@ from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import is_float
 from ..dialects.leaf_operations import append_leaf, leaf
+from ..dialects.scalar import SECOND_IS_NUMBER
 from ..dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ..dialects.upstream.arith_casts import CASTS
 from .affine_to_arith import PREDICATES, holds_within
@@ -379,6 +381,8 @@ class LaneConverter:
             properties["fastmath"] = combine.properties["fastmath"]
         start = self.scalar.values[update.load.result]
         reduced = builder.emit(vector.ReductionOp, (value, start), element, properties)
+        if SECOND_IS_NUMBER in combine.attributes and isinstance(reduced.owner, Operation):
+            reduced.owner.attributes[SECOND_IS_NUMBER] = UnitAttr()
         self.values.bind(combine.results[0], reduced)
 
     def _joined(self, update: ReductionUpdate, builder: CoreBuilder) -> tuple[SSAValue, SSAValue]:
@@ -457,6 +461,7 @@ _KINDS: dict[type[Operation], CombiningKindFlag] = {
     arith.XOrIOp: CombiningKindFlag.XOR,
     arith.MaximumfOp: CombiningKindFlag.MAXIMUMF,
     arith.MinimumfOp: CombiningKindFlag.MINIMUMF,
+    arith.MaxnumfOp: CombiningKindFlag.MAXNUMF,
 }
 
 

@@ -303,12 +303,9 @@ class _Nest:
     ) -> tuple[SSAValue, ...]:
         if combiner.is_arg:
             return combiner.combine_arg(scope.builder, (old[0], old[1]), (new[0], new[1]))
-        if combiner.is_extreme:
-            # Flags that promise finite numbers would not be true of the identity. The new value stands first:
-            # x86 asks the first operand alone whether it is NaN, which need not wait for the update before.
-            flags = EXTREME_FLAGS[self.fp]
-            return (combiner.combine(scope.builder, new[0], old[0], flags),)
-        return (combiner.combine(scope.builder, old[0], new[0], COMBINE_FLAGS[self.fp]),)
+        # Flags that promise finite numbers would not be true of the identity of an extreme.
+        flags = EXTREME_FLAGS if combiner.is_extreme else COMBINE_FLAGS
+        return (combiner.combine(scope.builder, old[0], new[0], flags[self.fp]),)
 
     def _totals(
         self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]

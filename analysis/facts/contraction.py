@@ -200,7 +200,7 @@ def adds_nothing_outside(
         return False
     element = facts.buffers[statement.write.buffer].element
     done = {name for name, _ in statement.operations}
-    if statement.combiner in (Combiner.MAX, Combiner.MIN):
+    if statement.combiner in (Combiner.MAX, Combiner.MIN, Combiner.MAXNUM):
         return (
             not done and image.outside == Combiner(statement.combiner).identity(element).value.data
         )

@@ -36,7 +36,7 @@ def is_in_any_order(
         return False
     elements = (tensor_type(value).get_element_type() for value in results)
     floats = [element for element in elements if isinstance(element, AnyFloat)]
-    is_exact = all(combiner in (Combiner.MAX, Combiner.MIN) for combiner in combiners)
+    is_exact = all(combiner.is_extreme for combiner in combiners)
     return (
         not floats
         or is_exact

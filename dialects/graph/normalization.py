@@ -20,11 +20,12 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array
-from ..scalar import NONPOSITIVE
+from ..scalar import NAN_LEFT_OPEN, NONPOSITIVE
 from ..shaped import Tensor, shape_of, tensor_type
 from .base import FLOATS, GraphOp, Value, graph_op
 from .expressions import Decomposable, Expr, log, rsqrt
 from .means import MeanOp
+from .reductions import MaxOp
 from .rows import RowWise
 from .shapes import (
     broadcasts_to,
@@ -70,8 +71,13 @@ class _AlongAxisOp(GraphOp, Decomposable, RowWise, ABC):
         return {**self.properties, "axis": IntegerAttr(1, i64)}
 
     def shifted(self, x: Expr) -> Expr:
-        """x - max(x): at most 0, so that its exponential does not overflow."""
-        return (x - x.max(self.axis.value.data, keepdims=True)).named("shifted")
+        """
+        x - max(x): at most 0, so that its exponential does not overflow. Where x is NaN this is, which makes the sum of a
+        row's exponentials NaN, and with it all of the row.
+        """
+        top = MaxOp(x.value, self.axis.value.data, keepdims=True)
+        top.attributes[NAN_LEFT_OPEN] = UnitAttr()
+        return (x - x.made(top)).named("shifted")
 
     def exponential(self, shifted: Expr) -> Expr:
         """exp of what `shifted` gives, marked as that of numbers up to 0."""

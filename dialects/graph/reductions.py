@@ -20,8 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...frozen import frozen
 from ..combiner import Combiner
-from ..dtypes import is_bool, is_unsigned
+from ..dtypes import is_bool, is_float, is_unsigned
 from ..interfaces import Array, DefinedInTe
+from ..scalar import NAN_LEFT_OPEN
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.compute import Iterator
@@ -145,10 +146,12 @@ class ReductionOp(GraphOp, DefinedInTe, ABC):
             [Access(self.operand, space.indices)],
             names=space.names,
             reduction=space.reduction,
-            combiner=combiner_on(self.COMBINER, type_.get_element_type())
-            if space.reduction
-            else None,
+            combiner=self.combiner_on(type_.get_element_type()) if space.reduction else None,
         )
+
+    def combiner_on(self, element: Attribute) -> Combiner:
+        """What joins two elements of this type."""
+        return combiner_on(self.COMBINER, element)
 
     @abstractmethod
     def ufunc(self) -> np.ufunc:
@@ -195,7 +198,10 @@ class ProdOp(ReductionOp):
 
 @graph_op
 class MaxOp(ReductionOp):
-    """The greatest; NaN if there is one; on i1, whether any is true. Of nothing: not defined."""
+    """
+    The greatest; NaN if there is one, unless `stepwell.nan_left_open` is said; on i1, whether any is true. Of nothing: not
+    defined.
+    """
 
     name = "graph.max"
     COMBINER: ClassVar = Combiner.MAX
@@ -204,6 +210,10 @@ class MaxOp(ReductionOp):
 
     def ufunc(self) -> np.ufunc:
         return np.maximum
+
+    def combiner_on(self, element: Attribute) -> Combiner:
+        may_leave_out = NAN_LEFT_OPEN in self.attributes and is_float(element)
+        return Combiner.MAXNUM if may_leave_out else super().combiner_on(element)
 
 
 @graph_op

@@ -225,6 +225,8 @@ def combine(combiner: str, a: Any, b: Any) -> Any:
             if is_bool:  # as signed numbers true is -1
                 return np.logical_and(a, b) if combiner == "max" else np.logical_or(a, b)
             return np.maximum(a, b) if combiner == "max" else np.minimum(a, b)
+        case "maxnum":
+            return np.fmax(a, b)
         case _:
             greater = combiner == "umax"
             if is_bool:
@@ -246,7 +248,7 @@ def identity(combiner: str, dtype: np.dtype) -> Any:
             if dtype == np.bool_:
                 return np.bool_(combiner == "max")
             if dtype.kind == "f":
-                return dtype.type(-np.inf if combiner == "max" else np.inf)
+                return dtype.type(np.inf if combiner == "min" else -np.inf)
             return dtype.type(getattr(np.iinfo(dtype), "min" if combiner == "max" else "max"))
 
 

@@ -346,6 +346,8 @@ class ProgramMaker:
         choices = ["add", "add", "mul", "max", "min"]
         if not is_float(element):
             choices += ["umax", "umin", "and", "or"]
+        else:
+            choices.append("maxnum")
         if element in ("i32", "i64"):
             choices += ["argmax", "argmin"]
         return self.rng.choice(choices)

@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
 from stepwell.runtime.engine import LARGE_BYTES, aligned_empty
 from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
@@ -135,6 +137,28 @@ def test_softmax_of_special_values(columns: int) -> None:
         x = floats(4, columns)
         x[1, columns // 2] = value
         np.testing.assert_allclose(softmax(x), numpy_softmax(x), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 2), (5, 17), (33, 129), (2, 1000)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_maxima_of_what_is_a_number(element: str, rows: int, columns: int, axis: int) -> None:
+    axes, size = (f"[%i = {rows}]", f"[%j = {columns}]"), rows if axis else columns
+    module = parse_text(
+        f"""
+        func.func @main(%x: tensor<{rows}x{columns}x{element}>) -> tensor<{size}x{element}> {{
+          %r = te.compute {axes[1 - axis]} maxnum {axes[axis]} (%a = %x[%i, %j]) : (tensor<{rows}x{columns}x{element}>) -> tensor<{size}x{element}> {{
+            te.yield %a : {element}
+          }}
+          func.return %r : tensor<{size}x{element}>
+        }}"""
+    )
+    rng = np.random.default_rng(columns)
+    x = rng.standard_normal((rows, columns)).astype(f"f{int(element[1:]) // 8}")
+    x[rng.random(x.shape) < 0.5] = np.nan
+    expected = np.fmax.reduce(x, axis=axis, initial=-np.inf)
+    np.testing.assert_array_equal(interpret(module, [x])[0], expected)
+    np.testing.assert_array_equal(sw.load(str(module)).compile()(x), expected)
 
 
 def divisions(function: Callable[..., sw.Tensor], fp: str, *shapes: tuple[int, ...]) -> list[str]:

@@ -57,6 +57,6 @@ class CoreFpFlagsPass(StepwellPass):
                 inner.fastmath = _EITHER_ZERO if isinstance(inner, _Extreme) else flags
 
 
-_Extreme = arith.MaximumfOp | arith.MinimumfOp
+_Extreme = arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp
 _Marked = arith.AddfOp | arith.SubfOp | arith.MulfOp | _Extreme
 _MARKED = frozenset(_Marked.__args__)

@@ -5,7 +5,7 @@
 
 // Softmax is decomposed into two reductions and what is element-wise between them.
 // TE-LABEL: func.func @softmax
-// TE:         %max = te.compute [{{.*}}] max [%{{.*}} = 7]
+// TE:         %max = te.compute [{{.*}}] maxnum [%{{.*}} = 7]
 // TE:         arith.subf
 // TE:         math.exp
 // TE:         %sum = te.compute [{{.*}}] add [%{{.*}} = 7] (%{{.*}} = %exp[
@@ -14,7 +14,7 @@
 
 // All of it is one kernel. The exponential is computed once, and kept; the subtraction is inlined into it.
 // LOOP-LABEL: func.func private @softmax.max_exp_sum_softmax(
-// LOOP:           arith.maximumf
+// LOOP:           arith.maxnumf
 // LOOP:           arith.subf
 // LOOP-NEXT:      math.exp
 // LOOP-NOT:       math.exp
@@ -23,11 +23,11 @@
 // LOOP-NOT:     memref.alloc
 
 // CORE-NOT:   {{(graph|te|loop)\.}}
-// CORE:       maximumf
+// CORE:       maxnumf
 // CORE:       math.exp
 // CORE:       arith.divf
 
-// LLVM:       llvm.call_intrinsic "llvm.maximum.f32"
+// LLVM:       llvm.call_intrinsic "llvm.vector.reduce.fmax.v8f32"
 // LLVM-NOT:   llvm.intr.exp
 // LLVM:       llvm.intr.fma
 // LLVM:       llvm.fdiv

@@ -249,7 +249,7 @@ func.func @unknown_combiner(%x: tensor<4xf32>) {
   }
   func.return
 }
-// CHECK: invalid.mlir:{{[0-9]+}}:22: found 'sum', expected '(' or a combiner; the combiners are add, mul, max, min, umax, umin, and, or, argmax, argmin
+// CHECK: invalid.mlir:{{[0-9]+}}:22: found 'sum', expected '(' or a combiner; the combiners are add, mul, max, min, maxnum, umax, umin, and, or, argmax, argmin
 
 // -----
 

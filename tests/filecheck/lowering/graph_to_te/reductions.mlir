@@ -68,7 +68,7 @@ func.func @argmax(%x: tensor<2x3xf32>) -> tensor<2xi64> {
 
 // Compound operations are decomposed on the way.
 // CHECK-LABEL: func.func @softmax
-// CHECK:         %max = te.compute [%i = 2, %u = 1] max [%j = 3]
+// CHECK:         %max = te.compute [%i = 2, %u = 1] maxnum [%j = 3]
 // CHECK:         %exp = te.compute
 // CHECK:         %sum = te.compute
 // CHECK:         %r = te.compute

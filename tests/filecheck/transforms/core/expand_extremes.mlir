@@ -42,6 +42,41 @@ func.func @left(%a: f32, %b: f32) -> (f32, f32) {
   func.return %x, %y : f32, f32
 }
 
+// A maximum of numbers is one instruction where the second operand is a number. Lanes that are reduced are made numbers, unless a
+// loop has joined them.
+
+// CHECK-LABEL: func.func @numbers(
+// CHECK:         scf.for
+// CHECK-NEXT:      %[[A:.*]] = vector.load
+// CHECK-NEXT:      %[[G:.*]] = arith.cmpf ogt, %[[A]], %{{.*}} : vector<4xf32>
+// CHECK-NEXT:      arith.select %[[G]], %[[A]], %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK:         vector.reduction <maxnumf>, %{{.*}}, %{{.*}} fastmath<nnan> {stepwell.second_is_number} : vector<4xf32> into f32
+// CHECK-NEXT:    %[[L:.*]] = arith.constant dense<0xff800000> : vector<4xf32>
+// CHECK-NEXT:    %[[H:.*]] = arith.cmpf ogt, %v, %[[L]] : vector<4xf32>
+// CHECK-NEXT:    %[[W:.*]] = arith.select %[[H]], %v, %[[L]] : vector<4xi1>, vector<4xf32>
+// CHECK-NEXT:    vector.reduction <maxnumf>, %[[W]], %{{.*}} fastmath<nnan> {stepwell.second_is_number} : vector<4xf32> into f32
+// CHECK-NEXT:    vector.reduction <maxnumf>, %{{[^ ]*}}, %{{[^ ]*}} : vector<4xf32> into f32
+// CHECK-NEXT:    arith.maxnumf %{{.*}} : f32
+// OTHER-LABEL: func.func @numbers(
+// OTHER:         arith.maxnumf
+func.func @numbers(%x: memref<16xf32>, %v: vector<4xf32>, %s: f32) -> (f32, f32, f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %low = arith.constant 0xff800000 : f32
+  %start = vector.broadcast %low : f32 to vector<4xf32>
+  %lanes = scf.for %i = %c0 to %c16 step %c4 iter_args(%old = %start) -> (vector<4xf32>) {
+    %a = vector.load %x[%i] : memref<16xf32>, vector<4xf32>
+    %new = arith.maxnumf %a, %old {stepwell.second_is_number} : vector<4xf32>
+    scf.yield %new : vector<4xf32>
+  }
+  %top = vector.reduction <maxnumf>, %lanes, %low {stepwell.second_is_number} : vector<4xf32> into f32
+  %given = vector.reduction <maxnumf>, %v, %low {stepwell.second_is_number} : vector<4xf32> into f32
+  %other = vector.reduction <maxnumf>, %lanes, %s : vector<4xf32> into f32
+  %plain = arith.maxnumf %s, %top : f32
+  func.return %top, %given, %other, %plain : f32, f32, f32, f32
+}
+
 // A maximum with 0 is one instruction that may leave -0, which a sum with 0 makes 0. With -0, and of what is a number, LLVM has
 // one that is right.
 

@@ -1,7 +1,7 @@
 // RUN: stepwell-opt %s -p graph-decompose --split-input-file --parsing-diagnostics --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: func.func @softmax
-// CHECK-NEXT:    %max = graph.max %x axes = [1] keepdims : tensor<2x3xf32> -> tensor<2x1xf32>
+// CHECK-NEXT:    %max = graph.max %x axes = [1] keepdims {stepwell.nan_left_open} : tensor<2x3xf32> -> tensor<2x1xf32>
 // CHECK-NEXT:    %shifted = graph.sub %x, %max
 // CHECK-NEXT:    %exp = graph.exp %shifted
 // CHECK-NEXT:    %sum = graph.sum %exp axes = [1] keepdims

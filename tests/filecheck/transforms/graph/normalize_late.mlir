@@ -6,7 +6,7 @@
 // LOOSE: error: {{.*}}found fp='loose', expected one of strict, contract, fast
 
 // CHECK-LABEL: func.func @attention
-// CHECK-NEXT:    %max = graph.max %x axes = [2] keepdims : tensor<2x8x16xf32> -> tensor<2x8x1xf32>
+// CHECK-NEXT:    %max = graph.max %x axes = [2] keepdims {stepwell.nan_left_open} : tensor<2x8x16xf32> -> tensor<2x8x1xf32>
 // CHECK-NEXT:    %shifted = graph.sub %x, %max
 // CHECK-NEXT:    %exp = graph.exp %shifted
 // CHECK-NEXT:    %sum = graph.sum %exp axes = [2] keepdims : tensor<2x8x16xf32> -> tensor<2x8x1xf32>

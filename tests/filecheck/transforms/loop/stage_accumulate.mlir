@@ -49,7 +49,7 @@ func.func private @sums(%A: memref<2x5x10xf32> {stepwell.noalias}, %C: memref<10
 // GREATEST-LABEL: func.func private @greatest
 // GREATEST:         %0 = arith.constant {{0xff800000|0xFF800000|-inf.*}} : f32
 // GREATEST:         loop.for parallel "C.staged.out0"
-// GREATEST:         %3 = arith.maximumf %2, %1 : f32
+// GREATEST:         %3 = arith.maximumf %1, %2 : f32
 func.func private @greatest(%A: memref<2x5x10xf32> {stepwell.noalias}, %C: memref<10xf32> {stepwell.noalias}) {
   loop.for serial "b" %b = 0 to 2 {
     loop.for reduction "k" %k = 0 to 5 {
