@@ -7,23 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
+from statistics import median
 from time import perf_counter
 
 from ..errors import StepwellError
 from ..frozen import frozen
-from ..targets.estimates import together
-from ..targets.machine import core_cpus
+from ..targets.estimates import together, with_last_cache
+from ..targets.machine import core_cpus, detect_caches
 from ..targets.measurements import load, merged, store
-from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_slowdown
+from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
 from ..targets.target import Target
 from . import probe_jobs
-from .probe_timing import Job, Load, LoadWatch, Sampled, implausible, sample
+from .probe_timing import Job, Load, LoadWatch, Sampled, implausible, in_turns, joined, sample
 
 _PAUSE = 20e-3
 """Seconds of rest before a burst: a core that has clocked down for wide vectors has recovered after 2 ms."""
 
 _BEYOND_L2 = (2, 4, 8)
 """The sizes of what is read from beyond L2, in L2's."""
+
+_AS_FAST = 0.9
+"""Of two rates of one memory the least part that the slower one is, since repeated runs differ as much."""
 
 _LAST_START = 11.0
 """Seconds after which no further group of rates is begun; each takes about one where nothing else runs."""
@@ -73,6 +77,7 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
             if is_late
             else found
         )
+        target = replace(target, core=with_last_cache(target.core, found))
     check_plausible(rates, target)
     return Probed({name: rates[name] for name in RATE_NAMES if name in rates}, watch.load())
 
@@ -125,11 +130,16 @@ def _on_all(alone: Job, shared: Job, cores: int, quantile: _Quantile, pause: flo
     return _rate(core, core if cores == 1 else sample(shared, cores, pause=pause), quantile)
 
 
-def _on_one(name: str, job: Job, cores: int) -> Rate:
-    """On one core, and what follows for all."""
-    sampled = sample(job)
-    rate = sampled.median
-    return Rate(rate, together(name, rate, cores), "busy" if sampled.is_busy else "measured")
+def _on_one(jobs: Mapping[str, Job], cores: int) -> dict[str, Rate]:
+    """Each by its name on one core, and what follows for all. Plans follow from the ratios of these rates."""
+    rates: dict[str, Rate] = {}
+    turns = in_turns([*jobs.values()])
+    for name, of_job in zip(jobs, zip(*turns, strict=True), strict=True):
+        sampled = joined(of_job)
+        rate = sampled.median
+        source = "busy" if sampled.is_busy else "measured"
+        rates[name] = Rate(rate, together(name, rate, cores), source)
+    return rates
 
 
 def fma_rates(target: Target, cores: int) -> dict[str, Rate]:
@@ -143,6 +153,22 @@ def fma_rates(target: Target, cores: int) -> dict[str, Rate]:
             narrow = probe_jobs.fma_job(target, element, 256)
             rates[f"fma_{element}_narrow"] = _on_all(narrow, narrow, cores, _median)
     return rates
+
+
+def _last_cache(target: Target, cores: int) -> dict[str, Rate]:
+    """
+    Twice the largest part that is read as fast as the smallest. What is shared with other machines, or divided among them, is
+    less than the system tells.
+    """
+    kernel, caches = probe_jobs.stream_kernel(target, "read"), detect_caches()
+    sizes = probe_jobs.parts_of_last_cache(caches, target.cache(2).bytes)
+    if caches[-1].level < 3 or len(sizes) == 1:
+        return {}
+    sampled = [sample(probe_jobs.stream_job(kernel, "read", size)) for size in sizes]
+    least = _AS_FAST * sampled[-1].best
+    size, found = next(pair for pair in zip(sizes, sampled, strict=True) if pair[1].best >= least)
+    is_busy = found.is_busy or sampled[-1].is_busy
+    return {"last_cache": Rate(2 * size, 2 * size, "busy" if is_busy else "measured")}
 
 
 def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
@@ -180,42 +206,40 @@ def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
 
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
     jobs = probe_jobs.tile_jobs(target)
+    far, asked = probe_jobs.rows_jobs(target)
     named = {
         "tile_in_l1": jobs.in_l1,
         "tile_near": jobs.near,
         "tile_wide_far": jobs.wide_far,
         "tile_narrow_far": jobs.narrow_far,
+        "tile_rows_far": far,
+        "tile_rows_asked": asked,
     }
-    return {name: _on_one(name, job, cores) for name, job in named.items()}
-
-
-def _rows_rates(target: Target, cores: int) -> dict[str, Rate]:
-    jobs = zip(("tile_rows_far", "tile_rows_asked"), probe_jobs.rows_jobs(target), strict=True)
-    return {name: _on_one(name, job, cores) for name, job in jobs}
+    return _on_one(named, cores)
 
 
 def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:
-    jobs = zip(("pack_near", "pack_far"), probe_jobs.pack_jobs(target), strict=True)
-    return {name: _on_one(name, job, cores) for name, job in jobs}
+    near, far = probe_jobs.pack_jobs(target)
+    return _on_one({"pack_near": near, "pack_far": far}, cores)
 
 
 def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
     rates: dict[str, Rate] = {}
     for rows in STRIDED_ROWS:
-        together_, apart = (sample(job) for job in probe_jobs.strided_jobs(target, rows))
-        slowdown = max(apart.best / together_.best, 1.0)
-        is_busy = together_.is_busy or apart.is_busy
+        turns = in_turns(probe_jobs.strided_jobs(target, rows))
+        slowdown = max(median(apart.best / together_.best for together_, apart in turns), 1.0)
+        is_busy = joined([each for turn in turns for each in turn]).is_busy
         rates[f"strided_{rows}"] = Rate(slowdown, slowdown, "busy" if is_busy else "measured")
     return rates
 
 
 _MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
     "fma_f32": fma_rates,
+    "last_cache": _last_cache,
     "read_l1": _stream_rates,
     "beyond_l2": _beyond_l2,
     "copy_past": _past_caches,
     "tile_in_l1": _tile_rates,
-    "tile_rows_far": _rows_rates,
     "pack_near": _pack_rates,
     "strided_4": _slowdowns,
 }
@@ -236,7 +260,7 @@ def check_plausible(rates: Mapping[str, Rate], target: Target) -> None:
     # Three loads or stores of a vector in a cycle, and one to spare.
     moved = 4 * target.vector_bits / 8 * _FASTEST_CLOCK
     for name, rate in rates.items():
-        if is_slowdown(name):
+        if is_slowdown(name) or is_size(name):
             continue
         words = name.split("_")
         most = (

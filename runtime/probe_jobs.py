@@ -74,6 +74,14 @@ def working_sets(caches: Sequence[Cache], cores: int) -> list[tuple[str, int, in
     return [*sets, ("memory", alone, max(alone // cores, 2 * last.bytes // last.shared_by))]
 
 
+def parts_of_last_cache(caches: Sequence[Cache], level_2: int) -> list[int]:
+    """Half of the last cache, a quarter and so on, down to what is as near beyond L2 as is measured."""
+    sizes = [caches[-1].bytes // 2]
+    while sizes[-1] // 2 >= _FAR * level_2:
+        sizes.append(sizes[-1] // 2)
+    return sizes
+
+
 def fma_job(target: Target, element: str, vector_bits: int) -> Job:
     """
     12 independent vectors where there are 16 registers, 24 where there are 32: more than latency times

@@ -23,6 +23,9 @@ Seconds after which no more than the least number of repetitions are made. Where
 are enough; otherwise it takes many until some are not interrupted on any core.
 """
 
+_TURNS = 3
+"""How often jobs that are compared take turns: a core's clock changes from one tenth of a second to the next."""
+
 _SECONDS = 2e-3
 """How long one repetition takes: long beside the start of a thread, short beside a time slice."""
 
@@ -118,13 +121,15 @@ def implausible(found: str, expected: str) -> StepwellError:
     )
 
 
-def sample(job: Job, threads: int = 1, *, pause: float = 0.0) -> Sampled:
+def sample(
+    job: Job, threads: int = 1, *, pause: float = 0.0, repetitions: int = _REPETITIONS
+) -> Sampled:
     """
-    Repetitions in each of which every thread works on arrays of its own. `pause` seconds come before each.
+    At most so many repetitions in each of which every thread works on arrays of its own. `pause` seconds come before each.
 
     Raises StepwellError for a kernel that did not do its work.
     """
-    race, watch = _Race(job, threads, pause), LoadWatch()
+    race, watch = _Race(job, threads, pause, repetitions), LoadWatch()
     if threads == 1:
         race.run()
     else:
@@ -134,6 +139,18 @@ def sample(job: Job, threads: int = 1, *, pause: float = 0.0) -> Sampled:
         for worker in workers:
             worker.join()
     return race.sampled(watch.load())
+
+
+def in_turns(jobs: Sequence[Job]) -> list[list[Sampled]]:
+    """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions."""
+    part = _REPETITIONS // _TURNS
+    return [[sample(job, repetitions=part) for job in jobs] for _ in range(_TURNS)]
+
+
+def joined(sampled: Sequence[Sampled]) -> Sampled:
+    """The repetitions of several turns."""
+    rates = (rate for each in sampled for rate in each.rates)
+    return Sampled(tuple(rates), any(each.is_busy for each in sampled))
 
 
 def _seconds(spans: Sequence[tuple[float, float, float]]) -> float:
@@ -159,8 +176,9 @@ def _enough_rounds(job: Job) -> int:
 class _Race:
     """Threads that begin each repetition together."""
 
-    def __init__(self, job: Job, threads: int, pause: float):
+    def __init__(self, job: Job, threads: int, pause: float, repetitions: int):
         self._job = job
+        self._most = repetitions
         self._pause = pause
         self._rounds = _enough_rounds(job)
         self._barrier = threading.Barrier(threads, self._decide)
@@ -174,7 +192,7 @@ class _Race:
         """Whether there is another repetition: called once before each, while all threads wait."""
         if not self._repetitions:
             self._ends_at = perf_counter() + _BUDGET
-        in_time = perf_counter() < self._ends_at and self._repetitions < _REPETITIONS
+        in_time = perf_counter() < self._ends_at and self._repetitions < self._most
         self._goes_on = self._repetitions < _LEAST_REPETITIONS or in_time
         self._repetitions += self._goes_on
 

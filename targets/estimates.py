@@ -135,6 +135,15 @@ def with_loads_begun(core: Core, found: Mapping[str, Rate]) -> Core:
     )
 
 
+def with_last_cache(core: Core, found: Mapping[str, Rate]) -> Core:
+    """The core with as much of its last cache as it was found to have the use of."""
+    *inner, last = core.caches
+    if "last_cache" not in found or not inner:
+        return core
+    size = min(last.bytes, max(int(found["last_cache"].core), inner[-1].bytes))
+    return replace(core, caches=(*inner, replace(last, bytes=size)))
+
+
 def _peak(core: Core, known: Mapping[str, float]) -> float:
     if "fma_f64" in known:
         return 2 * known["fma_f64"]
@@ -298,6 +307,9 @@ def _strided(rows: int) -> _Estimate:
 
 
 _ESTIMATES: dict[str, _Estimate] = {
+    "last_cache": _Estimate(
+        lambda core, known: core.caches[-1].bytes, ("l3", "l2"), is_shared=True
+    ),
     "fma_f32": _Estimate(_peak, ("fma_ports",)),
     "fma_f64": _Estimate(lambda core, known: known["fma_f32"] / 2, ("fma_f32",)),
     "fma_f32_burst": _Estimate(lambda core, known: known["fma_f32"], ("fma_f32",)),

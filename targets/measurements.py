@@ -23,7 +23,8 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
     """
     The better of two measurements, rate by rate: what else runs on a machine only ever makes it slower.
 
-    What was measured while the machine was busy gives way to what was not, whichever is better.
+    What was measured while the machine was busy gives way to what was not, whichever is better. Of two slowdowns, which what else
+    runs makes less as often as more, it is the middle.
     """
     return {
         name: _better(name, old.get(name), new.get(name))
@@ -37,8 +38,9 @@ def _better(name: str, old: Rate | None, new: Rate | None) -> Rate:
         return old or new  # type: ignore[return-value]
     if old.source != new.source:
         return old if new.source == "busy" else new
-    best = min if is_slowdown(name) else max
-    return Rate(best(old.core, new.core), best(old.machine, new.machine), new.source)
+    if is_slowdown(name):
+        return Rate((old.core + new.core) / 2, (old.machine + new.machine) / 2, new.source)
+    return Rate(max(old.core, new.core), max(old.machine, new.machine), new.source)
 
 
 def store(file: Path, measurements: Measurements) -> None:

@@ -69,12 +69,16 @@ class Rates:
     the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with four panels each
     (`tile_rows_far`), and the same with hints that ask for the next ones (`tile_rows_asked`).
 
+    `last_cache` is a size: the bytes of the last cache that are a core's to use, which half fills it as fast as what is just
+    beyond L2 comes. A virtual machine may be told of a cache that it has a part of.
+
     `strided_4` to `strided_14` are slowdowns, not rates: the time of a tile kernel of so many rows (and
     `Core.vectors_beside` them) that are 4096 bytes apart, so that their lines fall into one set of L1, over its
     time with rows one line further apart.
     """
 
     cores: int
+    last_cache: Rate
     fma_f32: Rate
     fma_f64: Rate
     fma_f32_burst: Rate
@@ -149,3 +153,8 @@ RATE_NAMES = tuple(field.name for field in fields(Rates) if field.name != "cores
 def is_slowdown(name: str) -> bool:
     """Whether less of it is better."""
     return name.startswith("strided_")
+
+
+def is_size(name: str) -> bool:
+    """Whether it is of bytes, and not of a second."""
+    return name == "last_cache"

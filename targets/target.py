@@ -14,7 +14,7 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..spelling import did_you_mean
 from .core import Cache, Core
-from .estimates import complete, in_proportion, with_loads_begun
+from .estimates import complete, in_proportion, with_last_cache, with_loads_begun
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
 from .llvm_host import llvm_host
@@ -127,7 +127,7 @@ class Target:
         """The target with other facts. Raises StepwellError when they do not go together."""
         core, cores = given.core(self.core), given.cores(self.cores)
         found = given.rates(dict(self.found), cores)
-        core = with_loads_begun(core, found)
+        core = with_last_cache(with_loads_begun(core, found), found)
         return replace(self, name=name, core=core, cores=cores, found=tuple(found.items()))
 
     @staticmethod
@@ -204,8 +204,11 @@ class Target:
 
     @property
     def measured_file(self) -> Path:
-        """Where the measurements of this machine are kept. Its features, cores and caches are part of the name."""
-        caches = [(cache.level, cache.bytes) for cache in self.caches]
+        """
+        Where the measurements of this machine are kept. Its features and cores are part of the name, and so are its caches,
+        but for the size of the last one, which is measured itself.
+        """
+        caches = [(cache.level, cache.bytes) for cache in self.caches[:-1]]
         facts = f"{self.cpu} {self.features} {self.cores} {caches} {detect_cpuid()}"
         digest = sha256(facts.encode()).hexdigest()[:16]
         return measurements_folder() / f"{self.cpu}-{digest}.json"
@@ -306,7 +309,8 @@ def _host() -> Target:
     target = Target("host", *llvm_host(), core, cores)
     facts = {} if known is None else known.facts(cores)
     found = _with_measured(facts, _measured(target))
-    return replace(target, core=with_loads_begun(core, found), found=tuple(found.items()))
+    core = with_last_cache(with_loads_begun(core, found), found)
+    return replace(target, core=core, found=tuple(found.items()))
 
 
 def _host_core() -> tuple[Core, KnownCore | None]:

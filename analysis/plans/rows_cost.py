@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import gcd, inf, prod
 
 from ...targets.core import Cache
-from ...targets.estimates import L3_SECONDS
+from ...targets.estimates import L1_MISSES, L3_SECONDS, MEMORY_SECONDS
 from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
 from ..facts import Access, Home, KernelFacts, Role, written_out
@@ -369,6 +369,16 @@ class Model(RowInstructions):
             return 1.0
         return max(1.0, line / (square.side * nest.element_bytes))
 
+    def _one_by_one(self, own: NestPlan, distance: float) -> float:
+        """
+        Seconds for each byte beyond L2 that squares store, a line of each row: the line is read before, and waited for, as many at
+        once as L1 has under way, since stores leave in order.
+        """
+        if own.square is None or distance <= kept_bytes(self.core.cache(2)):
+            return 0.0
+        latency = MEMORY_SECONDS if self._level(distance) is None else L3_SECONDS
+        return latency / (self.core.caches[0].line_bytes * L1_MISSES)
+
     def _parted(self, nest: Nest, square: Square, access: Access, along: int) -> float:
         """
         Seconds for each byte of an array whose lines squares share that are not done one after the other: those that are
@@ -401,6 +411,7 @@ class Model(RowInstructions):
             else:
                 seconds += size * self._writing_seconds(distance)
                 seconds += size * self._restarting(nest, own, write, distance)
+                seconds += size * self._one_by_one(own, distance)
                 if (
                     own.square is not None
                     and own.square.turned

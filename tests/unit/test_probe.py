@@ -87,6 +87,34 @@ def test_copy_kernel():
     np.testing.assert_array_equal(both(past, 2, [x, y])[1], x)
 
 
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ({240: 29e9}, 480),
+        ({240: 15e9, 120: 20e9, 60: 28e9}, 120),
+        ({}, 15),
+    ],
+    ids=str,
+)
+def test_the_last_cache_is_twice_what_is_read_fast(
+    rates: dict[int, float], expected: float, monkeypatch: pytest.MonkeyPatch
+):
+    """By megabytes of an L3 of 480 beside an L2 of 1: the least that is measured is 7.5, at 30 GB/s."""
+    caches = (Cache(1, 48 << 10), Cache(2, 1 << 20), Cache(3, 480 << 20))
+    monkeypatch.setattr(probe, "detect_caches", lambda: caches)
+    monkeypatch.setattr(probe_jobs, "stream_kernel", lambda *_: None)
+    monkeypatch.setattr(probe_jobs, "stream_job", lambda kernel, kind, size: size / (1 << 20))
+
+    def sample(size: float) -> probe_timing.Sampled:
+        rate = rates.get(int(size), 30e9 if size == 7.5 else 10e9)
+        return probe_timing.Sampled((rate,), False)
+
+    monkeypatch.setattr(probe, "sample", sample)
+    target = dataclasses.replace(HOST, core=dataclasses.replace(HOST.core, caches=caches))
+    found = probe._last_cache(target, 1)["last_cache"]
+    assert (found.core, found.source) == (expected * (1 << 20), "measured")
+
+
 def test_fma_kernel_has_nothing_else_in_its_loop():
     """Not folded, not merged, not spilled: only multiply-adds between registers."""
     text = probe_kernels.fma_kernel("f32", 8, 12)

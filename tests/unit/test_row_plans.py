@@ -172,6 +172,16 @@ def test_what_the_last_cache_loses_is_stored_past_it():
     assert first("softmax", shape).nontemporal and not first("softmax", shape, huge).nontemporal
 
 
+def test_squares_wait_for_lines_that_they_store():
+    """Of an L3 that copies rows as fast as memory takes what passes the caches: lines of squares come one by one."""
+    target = Target.parse(
+        "sapphire-rapids:last_cache=120e6,read_l3=29e9,copy_l3=28e9,beyond_l2=27e9,read_memory=16e9,"
+        "copy_memory=14.5e9,copy_past=19.5e9"
+    )
+    assert not first("softmax", (2000, 1024), target).nontemporal
+    assert first("transpose", (2048, 2048), target).nontemporal
+
+
 def test_what_is_stored_past_the_caches_leaves_the_rest_there():
     """Where that is slow to be stored, the other array is still there from the call before; not where it is very slow."""
     shape = (4096, 1024)

@@ -302,6 +302,26 @@ def test_target_has_what_was_stored(empty_cache: Path):
     assert not Target.parse("x86-64-v3").is_measured
 
 
+def test_the_last_cache_is_what_was_found_of_it(empty_cache: Path, monkeypatch: pytest.MonkeyPatch):
+    caches = (Cache(1, 48 << 10, 12), Cache(2, 2 << 20, 16), Cache(3, 480 << 20, 16))
+    pretend(monkeypatch, Cpuid("GenuineIntel", 6, 143), caches)
+    file = Target.host().measured_file
+    measurements.store(file, {"last_cache": Rate(120 << 20, 120 << 20)})
+    Target.forget_host()
+    host = Target.host()
+    assert host.caches == (*caches[:2], Cache(3, 120 << 20, 16))
+    assert host.measured_file == file, "it does not follow from what is in it"
+    measurements.store(file, {"last_cache": Rate(1 << 20, 1 << 20)})
+    Target.forget_host()
+    assert Target.host().cache(3).bytes == 2 << 20, "no less than what is inside of it"
+
+
+def test_the_last_cache_is_given_by_either_fact():
+    assert Target.parse("zen5:last_cache=16e6").cache(3).bytes == 16_000_000
+    given = Target.parse("zen5:l3=8M")
+    assert given.cache(3).bytes == given.rates.last_cache.core == 8 << 20
+
+
 def test_fewer_cores_have_what_was_measured_of_each(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -342,12 +362,12 @@ def test_files_differ_by_machine(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_better_of_two_measurements():
     old = {"fma_f32": Rate(100, 180), "read_l1": Rate(9, 9, "busy"), "strided_14": Rate(1.5, 1.5)}
-    new = {"fma_f32": Rate(90, 190), "read_l1": Rate(8, 8), "strided_14": Rate(1.4, 1.6)}
+    new = {"fma_f32": Rate(90, 190), "read_l1": Rate(8, 8), "strided_14": Rate(1.3, 1.7)}
     merged = measurements.merged(old, {**new, "beyond_l2": Rate(3, 3, "busy")})
     assert merged == {
         "fma_f32": Rate(100, 190),
         "read_l1": Rate(8, 8),
-        "strided_14": Rate(1.4, 1.5),
+        "strided_14": Rate(1.4, 1.6),
         "beyond_l2": Rate(3, 3, "busy"),
     }
     assert measurements.merged(new, {"read_l1": Rate(99, 99, "busy")})["read_l1"] == Rate(8, 8)
