@@ -21,6 +21,7 @@ from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.lanes import block_lanes
 from ..analysis.plans.row_nests import nests_of
+from ..analysis.plans.terms_written_out import writes_out_terms
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
@@ -66,6 +67,7 @@ class _Tiles:
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.core, self.takes_hints_in_sums = target.core, target.takes_hints_in_sums
         self.lanes = target.core.lanes(c.result_bytes)
+        self.vectors = -(-plan.nr // self.lanes)
         self.m, self.n = c.extent(c.m[-1:]), c.extent(c.n[-1:])
         self.k = c.extent(c.k)
         self.is_deep = plan.kc < self.k and not plan.k_outside
@@ -416,7 +418,8 @@ class _Tiles:
 
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
-        self.hints = hints = Hints(self.s, self.summed)
+        written_out = writes_out_terms(self.core, self.plan.mr, self.vectors)
+        self.hints = hints = Hints(self.s, self.summed, written_out=written_out)
         if self.plan.prefetch and self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
             hints.panels(self.panels, blocks or (self._level("n", "tile"),))
@@ -493,6 +496,5 @@ class _Tiles:
         if self.finish is not None and not self.is_deep:
             write_out_finish(s, self.finish.row, finishing_work(self.c))
         # In the tiles that are whole, as those at the edges run seldom.
-        vectors = -(-self.plan.nr // self.lanes)
         for loop in self.whole_sums:
-            write_out_sum(s, self.hints.terms(loop), self.plan.mr, vectors, self.core)
+            write_out_sum(s, self.hints.terms(loop), self.plan.mr, self.vectors, self.core)

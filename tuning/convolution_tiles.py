@@ -14,6 +14,7 @@ from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import round_up
+from ..analysis.plans.terms_written_out import terms_written_out
 from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
@@ -24,7 +25,6 @@ from .register_tile import (
     in_lanes,
     keep_in_registers,
     pad_loops,
-    terms_written_out,
     vector_span,
     write_out,
     write_out_finish,
@@ -35,7 +35,7 @@ from .tile_hints import ask_for_results, loop_with_terms, only_copy_in
 
 CONTROL_SHARE = 1 / 4
 """
-Of a product's tiles it is more (`register_tile.py`): the loop over a sum is one. The innermost one of a convolution is
+Of a product's tiles it is more (`terms_written_out.py`): the loop over a sum is one. The innermost one of a convolution is
 short, where it goes over a block of channels, and those around it take instructions too.
 """
 

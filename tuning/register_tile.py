@@ -5,20 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis.plans.cost import round_up
+from ..analysis.plans.terms_written_out import CONTROL_SHARE, can_write_out, terms_written_out
 from ..frozen import frozen
 from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
-
-CONTROL = 4
-"""Instructions that control a loop over terms: a step of a pointer for each operand, a comparison and a jump."""
-
-CONTROL_SHARE = 1 / 3
-"""
-Of these in each cycle at most: a few percent of the four to eight instructions that cores begin in a cycle, so
-that what they have left is for loads, and for another thread of the same core.
-"""
 
 FINISH_WRITTEN_OUT = 8
 """Additions for each element of a tile, or what takes as long, that are written out where it is finished."""
@@ -105,11 +97,8 @@ def write_out_finish(s: Session, rows: LoopHandle, work: float) -> None:
 
 
 def write_out_sum(s: Session, loop: LoopHandle, mr: int, vectors: int, core: Core) -> None:
-    """
-    Write out terms of a tile's sum, if there is a register for the next element of A beside the present one, and each
-    is used more than once: otherwise LLVM moves accumulators about.
-    """
-    if vectors > 1 and (mr + 1) * vectors + 2 <= core.vector_registers:
+    """Write out terms of a tile's sum, where that can be done in registers."""
+    if can_write_out(core, mr, vectors):
         write_out_terms(s, loop, mr * vectors / core.fma_ports)
 
 
@@ -123,14 +112,6 @@ def write_out_terms(
     count = terms_written_out(cycles, share)
     if count > 1 and not loop.is_gone and loop.trips is not None and loop.trips >= 2 * count:
         s.unroll(loop, count)
-
-
-def terms_written_out(cycles: float, share: float) -> int:
-    """How many terms there are in an iteration, a power of two."""
-    count = 1
-    while count * cycles * share < CONTROL:
-        count *= 2
-    return count
 
 
 def vector_span(extent: int, width: int) -> int:

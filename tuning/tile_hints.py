@@ -8,7 +8,7 @@ from itertools import product
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import SplitLoops
 from .levels import is_in
-from .session import Session
+from .session import Session, Tail
 
 BETWEEN = 32
 """
@@ -21,11 +21,13 @@ integers on the same ones, as Intel's have.
 class Hints:
     """
     The hints of the tiles of one contraction, whose sums are the copies of one loop. Those for pieces that are apart stand in a loop
-    over parts of the sums, of `BETWEEN` terms each.
+    over parts of the sums, of `BETWEEN` terms each. What is left of a sum stands apart where terms are to be `written_out`: parts
+    of one length can be.
     """
 
-    def __init__(self, s: Session, summed: LoopHandle):
+    def __init__(self, s: Session, summed: LoopHandle, *, written_out: bool):
         self.s = s
+        self._tail: Tail = "peel" if written_out else "guard"
         self.loops: list[LoopHandle] = []
         """those of the hints"""
         self._sums = list(summed.copies)
@@ -88,7 +90,7 @@ class Hints:
             trips = summed.trips
             if trips is None or trips < 2 * BETWEEN:
                 return summed
-            self._parts[summed] = self.s.cut(summed, BETWEEN, "part", "term")
+            self._parts[summed] = self.s.cut(summed, BETWEEN, "part", "term", self._tail)
         return self._parts[summed].outer
 
 

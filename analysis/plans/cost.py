@@ -13,6 +13,7 @@ from ...frozen import frozen
 from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
+from .terms_written_out import control_cycles
 
 RESOLUTION = 1.02
 """Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
@@ -143,6 +144,8 @@ class TileSteps:
     """the part of these that arithmetic does not hide"""
     issuing: float
     """see `issuing_part`"""
+    controlled: float
+    """the part of the probed tile's time that its loop's control leaves to multiply-adds: rates of tiles have lost it already"""
     line_bytes: int
     """of a line that L1 takes from L2"""
 
@@ -151,7 +154,11 @@ class TileSteps:
     def of(target: Target) -> TileSteps:
         fetching = cycles_per_second(target) / target.rates.read_l2.core
         line = target.core.cache(1).line_bytes
-        return TileSteps(target.core, fetching, unhidden_part(target), issuing_part(target), line)
+        core, issuing = target.core, issuing_part(target)
+        rows, vectors = core.probe_tile
+        adding = rows * vectors / core.fma_ports
+        controlled = adding / (adding + control_cycles(core, rows, vectors))
+        return TileSteps(core, fetching, unhidden_part(target), issuing, controlled, line)
 
     def cycles(
         self,
@@ -173,7 +180,9 @@ class TileSteps:
         lines = bytes_ / self.line_bytes
         loading = (part * (rows + vectors * (1 + split)) + lines) / core.load_ports
         loading += vectors * split * core.split_load if fetched[1] else 0
-        step = self.issuing * max(step_cycles(core, rows, vectors, part), loading)
+        adding = part * rows * vectors / core.fma_ports + control_cycles(core, rows, vectors)
+        adding *= self.controlled
+        step = self.issuing * max(step_cycles(core, rows, vectors, part), loading, adding)
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.plans.cost import most_in_a_set
+from stepwell.analysis.plans.terms_written_out import control_cycles
 from stepwell.analysis.plans.threads import dealt
 from stepwell.targets.core import Cache
+from stepwell.targets.target import Target
 
 TARGET = "x86-64-v4"
 
@@ -58,6 +60,26 @@ def test_rows_that_come_from_beyond_l2_are_asked_for():
         r"loop.prefetch %a\[%i_\w+ \* (\d+) \+ \1, %j_tile \* \d+ \+ %k_part \* \d+", text
     )
     assert "loop.prefetch %a" not in loops(96, 96, 96)
+
+
+@pytest.mark.parametrize("k", [400, 410])
+def test_terms_are_written_out_in_parts_of_one_length(k: int):
+    """What is left of a sum in parts of 32 terms stands apart, so that two terms of each part stand in an iteration."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 4, shape).astype(np.float32) for shape in ((601, k), (k, 401)))
+    low = sw.jit(lambda a, b: a @ b, target="x86-64-v3").lower(a, b)
+    (unrolled,) = (
+        line for line in low.script().splitlines() if "unroll" in line and "k.term" in line
+    )
+    assert "tile 6x16" in str(low.plan()) and "factor = 2" in unrolled
+    assert order(low.as_text("loop"), "k.part", "k.term")
+    np.testing.assert_array_equal(low.compile()(a, b), a @ b)
+
+
+def test_control_takes_ports_where_scalars_share_them():
+    intels, amds = (Target.parse(name).core for name in ("haswell", "zen3"))
+    assert control_cycles(intels, 4, 3) == 2 * control_cycles(intels, 6, 2) > 0
+    assert control_cycles(amds, 4, 3) == 0
 
 
 def test_b_is_read_as_it_is_where_its_rows_stream():
@@ -247,7 +269,8 @@ def test_a_residual_that_is_updated_in_place_finishes_the_tiles():
     text = sw.jit(residual, target=TARGET).lower(x, w).as_text("loop")
     kernel = next(part for part in text.split("func.func") if "@main.matmul_add" in part)
     assert re.search(r"loop\.store %\d+, %tanh\[", kernel), "the sum is not in place"
-    assert order(kernel, "i.panel", "k", "i.finish") and '"i.finish" %i_2 = 0 to 8 ' in kernel
+    assert order(kernel, "i.panel", "k", "i.finish")
+    assert '"i.finish" %i_2 = 0 to 9 ' in kernel, "the rows of a tile"
 
 
 @pytest.mark.parametrize("m", [17, 31, 33, 38])

@@ -23,11 +23,11 @@
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p2048.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: nt.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: tn.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs A and B, peels M, prefetches C;
 // SPR: f64.
@@ -102,9 +102,9 @@
 // V3: p256.
 // V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // V3: p1024.
-// V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 132, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: p2048.
-// V3-NEXT: chosen contraction: tile 4x24, MC 128, NC 2048, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 114, NC 2048, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: f64.
 // V3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 

@@ -1,0 +1,53 @@
+"""How many terms of a register tile's sum are written out in an iteration of its loop, and what the loop's control takes."""
+
+from __future__ import annotations
+
+from ...targets.core import Core
+
+CONTROL = 4
+"""Instructions that control a loop over terms: a step of a pointer for each operand, a comparison and a jump."""
+
+CONTROL_SHARE = 1 / 3
+"""
+Of these in each cycle at most: a few percent of the four to eight instructions that cores begin in a cycle, so
+that what they have left is for loads, and for another thread of the same core.
+"""
+
+CONTROL_CYCLES = 1 / 8
+"""
+What each of them takes of the multiply-adds' time where both go to the same ports: of five that take scalar instructions two
+take multiply-adds, so that it is a fifth if ports are given at random; they are given by how many wait at each. (With AVX2 on
+Intel's Granite Rapids tiles of 4 x 24, one term at a time, reach 0.96 of those of 6 x 16, two; those of 5 x 16, four, 0.98.)
+"""
+
+
+def terms_written_out(cycles: float, share: float = CONTROL_SHARE) -> int:
+    """How many terms, of so many cycles of multiply-adds each, there are in an iteration: a power of two."""
+    count = 1
+    while count * cycles * share < CONTROL:
+        count *= 2
+    return count
+
+
+def can_write_out(core: Core, rows: int, vectors: int) -> bool:
+    """
+    Whether there is a register for the next element of A beside the present one, and each is used more than once: otherwise
+    LLVM moves accumulators about.
+    """
+    return vectors > 1 and (rows + 1) * vectors + 2 <= core.vector_registers
+
+
+def writes_out_terms(core: Core, rows: int, vectors: int) -> bool:
+    """Whether an iteration has more than one term of a tile's sum."""
+    cycles = rows * vectors / core.fma_ports
+    return can_write_out(core, rows, vectors) and terms_written_out(cycles) > 1
+
+
+def control_cycles(core: Core, rows: int, vectors: int) -> float:
+    """
+    Cycles of a tile's term in which its loop's control has ports of multiply-adds; what more than two terms gain was not seen. Cores
+    whose additions have ports of their own have others for scalar instructions.
+    """
+    if core.add_ports:
+        return 0.0
+    return CONTROL * CONTROL_CYCLES / (2 if writes_out_terms(core, rows, vectors) else 1)
