@@ -183,15 +183,14 @@ def _plans(
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:
     """
-    The axes of rows that blocks of weights may be inside of: none; where the image leaves L2 all, if the weights do not, or else
-    that of the images of a batch.
+    The axes of rows that blocks of weights may be inside of: none; where the image leaves L2, all if the weights do not, and
+    that of the images of a batch if each of them stays.
     """
     yield ()
     if not model.image_returns(plan):
         return
     if model.weights_stay:
         yield c.m
-        return
     outermost = [axis for axis in c.m if model.extents[axis] > 1][:1]
     images = tuple(axis for axis in outermost if model.traffic.is_apart(axis))
     if images and not model.image_returns(replaced(plan, outside=images)):

@@ -128,19 +128,20 @@ class _Model(ContractionRates):
         copied = problem.n * problem.k
         reading = problem.m * problem.k * problem.left.element_bytes
         computing, waiting = cycles / self.clock, 0.0
-        if reading > self.near_2:  # tiles compute while rows come, for a part of the time
-            coming = reading / self.beyond_of(batch * reading).rate
+        share = self.far_share(problem.left)
+        if share:  # tiles compute while rows come, for a part of the time
+            coming = share * reading / self.beyond_l2.rate
             waiting = mixed(computing, coming) - computing
-        # Each tile of rows reads all of B's copy.
-        tiles = -(-problem.m // tall)
-        copied_bytes = copied * problem.right.element_bytes
-        if copied_bytes > self.near_2:
-            peak = self.rates.fma_f32.core * 4 / problem.right.element_bytes
-            element = problem.right.element_bytes
-            rate = self.rates.beyond_l2.core
-            stall = max(0.0, element / rate - 2 * tall / peak)
+        # Each tile of rows reads all of B's copy, the first one as the entries before it have left it.
+        tiles, element = -(-problem.m // tall), problem.right.element_bytes
+        is_kept = copied * element <= self.near_2
+        fetched = copied * (self.far_share(problem.right) if is_kept else tiles)
+        if fetched:
+            peak = self.rates.fma_f32.core * 4 / element
+            stall = max(0.0, element / self.beyond_l2.rate - 2 * tall / peak)
             page = core.page_bytes
-            waiting += tiles * copied * (stall + element * restart_seconds(page, page))
+            restart = restart_seconds(page, page, self.beyond_l2.latency)
+            waiting += fetched * (stall + element * restart)
         packing = 0.0 if problem.right.is_constant else copied / self.clock
         return cost_of(
             [

@@ -347,6 +347,18 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
 
 
 @pytest.mark.parametrize("core", CORES)
+def test_dot_products_of_a_batch_wait_for_what_leaves_l2_between_entries(core: str):
+    """Each entry's operands would stay in L2; those of all entries come from beyond it, each once."""
+    target = Target.parse(core)
+    x, w = np.zeros((64, 4, 512), np.float32), np.zeros((64, 512, 512), np.float32)
+    (kernel,) = kernels(sw.jit(lambda x: x @ w).lower(x).unscheduled())
+    (facts,) = find_contractions(facts_of_loops(kernel).facts)
+    plan = dot_products.propose(facts, target)[0]
+    waiting = dict(dot_products.cost(plan, facts, target).terms)["streaming"]
+    assert waiting > 0.5 * 64 * 512 * 512 * 4 / target.rates.beyond_l2.core
+
+
+@pytest.mark.parametrize("core", CORES)
 def test_rows_from_beyond_l2_are_read_by_tiles_of_all_columns(core: str):
     """Dot products wait for the rows whatever the tile: for a part of the time the one that computes least is quicker."""
     contraction, target = product(1828, 4, 2385), Target.parse(core)

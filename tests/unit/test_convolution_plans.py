@@ -96,21 +96,26 @@ def convolved(x, weights):
 
 def test_weights_go_by_inside_of_rows_where_the_image_leaves_l2():
     """An image that leaves L2 comes once, then, and not for each block of weights, all of which stay there."""
-    low = convolved(np.zeros((2, 64, 31, 33), np.float32), np.zeros((100, 64, 3, 3), np.float32))
+    weights = np.zeros((256, 64, 1, 1), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((2, 64, 56, 56), np.float32))
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    for size, is_inside in (("640K", True), ("8M", False), ("128K", False)):
+    for size, is_inside in (("640K", True), ("8M", False), ("64K", False)):
         (plan,) = convolution.propose(found, Target.of(f"zen4:l2={size}"), 1)
-        assert (plan.outside == found.m) == is_inside
+        assert (plan.outside == found.m) == is_inside, size
 
 
 def test_weights_go_by_for_one_image_after_the_other_where_l2_has_room_for_one():
-    """Then all of them come once for each image; no row of one image stands alone in memory, so that rows never take that place."""
-    weights, target = np.zeros((512, 512, 1, 1), np.float32), Target.of("zen4")
-    for images, outside in ((16, True), (1, False)):
+    """Then all of them come once for each image, and the image once from beyond L2: whether L2 has room for all weights or not."""
+    for outputs, stride, images, outside in (
+        (512, 2, 16, True),
+        (512, 2, 1, False),
+        (256, 1, 16, True),
+    ):
+        weights = np.zeros((outputs, 512, 1, 1), np.float32)
         x = np.zeros((images, 512, 14, 15), np.float32)
-        low = sw.jit(lambda x: sw.conv(x, weights, stride=2)).lower(x)
+        low = sw.jit(lambda x, w=weights, s=stride: sw.conv(x, w, stride=s)).lower(x)
         (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-        (plan,) = convolution.propose(found, target, 1)
+        (plan,) = convolution.propose(found, Target.of("zen4"), 1)
         assert plan.outside == (found.m[:1] if outside else ())
 
 

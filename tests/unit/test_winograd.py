@@ -14,9 +14,10 @@ from stepwell.driver.pipelines import lower_to
 from stepwell.errors import StepwellError
 from stepwell.frontend.lowered import Lowered
 from stepwell.interpreters.harness import interpret
+from stepwell.targets.target import Target
 from stepwell.transforms.graph import block_channels
 from stepwell.transforms.graph.blocked_images import images_of
-from stepwell.transforms.graph.winograd import Tiling, rewrite
+from stepwell.transforms.graph.winograd import Tiling, choose, rewrite
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
@@ -215,6 +216,18 @@ def test_errors_stay_below_the_bound(pair, tile):
     bound = f.amplification * unit / (1 - unit) * full_sums(x, w)
     found = convolved(x, w, tile)
     assert np.abs(found - exactly(x, w)).max() <= bound
+
+
+def test_weights_that_come_slowly_are_not_transformed_into_more():
+    """The last cache keeps the weights of either kind; from one that is slow four times as many take longer than they save."""
+    weights, x = np.zeros((512, 512, 3, 3), np.float32), np.zeros((1, 512, 7, 7), np.float32)
+    module = sw.jit(lambda x: sw.conv(x, weights, padding=1)).lower(x).module("graph")
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    fast, slow = (
+        Target.parse(f"zen4:l3=64M,beyond_l2=50e9,read_l3={rate}") for rate in ("50e9", "2e9")
+    )
+    assert choose(conv, fast)[0] is not None
+    assert choose(conv, slow)[0] is None
 
 
 def test_options_say_whether_it_may_run():

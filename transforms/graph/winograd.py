@@ -13,7 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from ...analysis.levels import Level
 from ...analysis.operations import operations_in
-from ...analysis.plans.cost import time_text
+from ...analysis.plans.cost import kept_bytes, time_text
 from ...analysis.plans.operation_cost import copying, predicted_alone
 from ...dialects.dtypes import bit_width
 from ...dialects.graph import ConvOp, MatmulOp, WinogradInputOp, WinogradOutputOp
@@ -77,16 +77,20 @@ class Tiling:
         before, behind = points * tiles * channels, points * tiles * outputs
         steps = (image + padded, padded + before, behind + result, 2 * result)
         moving = sum(copying(bytes_ * elements, target) for elements in steps)
-        coming = _from_memory(bytes_ * prod(weights), target)
+        coming = _coming(bytes_ * prod(weights), target)
         return max(cost.seconds, coming) + moving
 
 
-def _from_memory(weights: float, target: Target) -> float:
-    """Seconds in which so many bytes of weights come that the last cache does not keep from call to call."""
-    last = target.core.caches[-1]
-    return (
-        0.0 if weights <= last.bytes // last.shared_by else weights / target.rates.read_memory.core
-    )
+def _coming(weights: float, target: Target) -> float:
+    """
+    Seconds in which so many bytes of weights come that L2 does not keep from call to call: from the last cache, or from
+    memory. A last cache that many cores share may be hardly faster than that, however large it is.
+    """
+    last, rates = target.core.caches[-1], target.rates
+    if weights <= kept_bytes(target.core.cache(2)):
+        return 0.0
+    is_cached = last.level > 2 and weights <= last.bytes // last.shared_by
+    return weights / (rates.read_l3 if is_cached else rates.read_memory).core
 
 
 def why_direct(conv: ConvOp) -> str | None:
