@@ -50,6 +50,7 @@ _COMBINERS: dict[type[Operation], Combiner] = {
     arith.MuliOp: Combiner.MUL,
     arith.MaximumfOp: Combiner.MAX,
     arith.MaxSIOp: Combiner.MAX,
+    arith.MaxnumfOp: Combiner.MAXNUM,
     arith.MaxUIOp: Combiner.UMAX,
     arith.MinimumfOp: Combiner.MIN,
     arith.MinSIOp: Combiner.MIN,
@@ -175,6 +176,8 @@ class _Structured:
         combiner = _COMBINERS[type(combination)]
         if len(others) != 1 or not combiner.is_defined_on(old.type):
             return None
+        if combiner is Combiner.MAXNUM and not _starts_with_identity(self._init(number), combiner):
+            return None  # A NaN that it starts with stays one where there are no numbers.
         olds = set(self.args[len(self.op.inputs) :])
         return None if olds & _arguments(others[0]) else (others[0], combiner)
 

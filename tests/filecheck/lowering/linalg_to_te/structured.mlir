@@ -25,6 +25,21 @@ func.func @accumulated(%a: tensor<4x8xf32>, %c: tensor<4xf32>) -> tensor<4xf32> 
 // CHECK: te.compute [%[[I:.*]] = 4] (%{{.*}} = %c[%[[I]]], %{{.*}} = %[[SUM]][%[[I]]])
 // CHECK-NEXT: arith.addf
 
+// The greatest number: of none it is what it starts with, which is -inf for the combiner, and may be NaN otherwise.
+func.func @numbers(%a: tensor<4x8xf32>, %c: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %low = arith.constant 0xff800000 : f32
+  %empty = tensor.empty() : tensor<4xf32>
+  %start = linalg.fill ins(%low : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.reduce { arith.maxnumf } ins(%a : tensor<4x8xf32>) outs(%start : tensor<4xf32>) dimensions = [1]
+  %s = linalg.reduce { arith.maxnumf } ins(%a : tensor<4x8xf32>) outs(%c : tensor<4xf32>) dimensions = [1]
+  return %r, %s : tensor<4xf32>, tensor<4xf32>
+}
+// CHECK-LABEL: func.func @numbers
+// CHECK: te.compute [%{{.*}} = 4] maxnum [%{{.*}} = 8]
+// CHECK-NOT: maxnum [
+// CHECK: loop.for
+// CHECK: arith.maxnumf
+
 // Strides and dilations are in the access.
 func.func @windows(%x: tensor<1x17x17x3xf32>, %w: tensor<3x3x3x4xf32>, %o: tensor<1x7x7x4xf32>) -> tensor<1x7x7x4xf32> {
   %r = linalg.conv_2d_nhwc_hwcf {dilations = dense<2> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>}
