@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from xdsl.ir import SSAValue
+
+from ..analysis.memory_plan import bytes_of
 from ..analysis.operations import operations_of_kinds
 from ..analysis.plans.threads import chosen_for_threads, pays
 from ..dialects import loop
 from ..dialects.loop import LoopKind
+from ..dialects.shaped import memref_type
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.nest import loops_of
@@ -109,9 +113,20 @@ def _parallel(
     for op, trips in zip(free, least, strict=True):
         shares.append(0.0 if op in serial else min(around * work.of(op) / whole, 1.0))
         around *= trips
-    chosen = chosen_for_threads(least, seconds, target, shares)
+    fetching = [_read_by_all(for_op, op) / target.rates.beyond_l2.core for op in free]
+    chosen = chosen_for_threads(least, seconds, target, shares, fetching)
     if chosen is not None:
         s.parallel(s.handle(free[chosen]))
+
+
+def _read_by_all(nest: loop.ForOp, for_op: loop.ForOp) -> int:
+    """The bytes of buffers from outside of a nest that each iteration of one of its loops reads the same part of."""
+    variable, moved = for_op.regions[0].block.args[0], dict[SSAValue, bool]()
+    for load in operations_of_kinds(nest, {loop.LoadOp}):
+        if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
+            moved[load.buffer] = moved.get(load.buffer, False) or variable in load.operands_
+    types = [memref_type(buffer) for buffer, moves in moved.items() if not moves]
+    return sum(bytes_of(type_) for type_ in types if type_.has_static_shape())
 
 
 def _free_loops(work: _Work, for_op: loop.ForOp | None) -> list[loop.ForOp]:

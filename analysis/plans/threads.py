@@ -37,7 +37,11 @@ def memory_seconds(bytes_: float, target: Target) -> float:
 
 
 def chosen_for_threads(
-    trips: Sequence[int], seconds: float, target: Target, shares: Sequence[float] = ()
+    trips: Sequence[int],
+    seconds: float,
+    target: Target,
+    shares: Sequence[float] = (),
+    fetching: Sequence[float] = (),
 ) -> int | None:
     """
     Which of several loops, outermost first, runs on threads, of a nest that takes one core `seconds`: that with which it
@@ -45,7 +49,8 @@ def chosen_for_threads(
 
     The thread that has most iterations is waited for: as many as there are, over the threads, rounded up. Each iteration of the
     loops around starts a team of its own. Of the nest only the part in `shares`, where they are given, is in a loop: what is beside
-    it runs on one thread.
+    it runs on one thread. What all iterations read takes one core so many seconds of `fetching` from beyond L2, where it is
+    given: one thread has made its part of that before, and gets those of the others from their caches.
     """
     threads = team(target)
     found: dict[int, float] = {}
@@ -54,7 +59,8 @@ def chosen_for_threads(
             share = shares[number] if shares else 1.0
             dealt_out = share * -(-count // threads) / count
             teams = prod(trips[:number])
-            found[number] = seconds * (1 - share + dealt_out) + teams * TEAM_SECONDS
+            others = (1 - 1 / threads) * fetching[number] if fetching else 0.0
+            found[number] = seconds * (1 - share + dealt_out) + teams * TEAM_SECONDS + others
     best = min(found, key=lambda number: (found[number], number), default=None)
     return None if best is None or found[best] >= seconds else best
 

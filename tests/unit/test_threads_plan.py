@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -40,12 +41,37 @@ def test_what_is_beside_a_loop_runs_on_one_thread():
     assert chosen_for_threads((4, 30), LONG, TARGET, (0.0, 1.0)) == 1  # the first stays serial
 
 
+@pytest.mark.parametrize(("outer", "inner", "expected"), [(0, 0, 0), (4, 0, 1), (4, 4, 0)])
+def test_what_all_iterations_read_comes_from_other_threads(outer: int, inner: int, expected: int):
+    """Two iterations of a loop are left to one team, unless more comes from beyond L2 than two teams take."""
+    fetching = (outer * TEAM_SECONDS, inner * TEAM_SECONDS)
+    assert chosen_for_threads((2, 60), LONG, TARGET, (), fetching) == expected
+
+
+def test_threads_share_an_image_by_rows_and_large_weights_by_columns():
+    """Each of them would read all of the other, which takes longer than to start one more team."""
+    taps, image = np.zeros((32, 3, 3, 3), np.float32), np.zeros((1, 3, 224, 224), np.float32)
+    weights, small = np.zeros((512, 512, 3, 3), np.float32), np.zeros((1, 512, 7, 7), np.float32)
+    found = _loops_on_threads(
+        lambda x: sw.clip(sw.conv(x, taps, stride=2, padding=1), 0, 6),
+        image,
+        target="sapphire-rapids",
+    )
+    assert "oh.tile" in found and "f.tile" not in found
+    assert "f.tile" in _loops_on_threads(lambda x: sw.conv(x, weights, padding=1), small)
+
+
 def test_a_nest_pays_from_a_few_starts_of_a_team_on():
     assert pays(PAYING * TEAM_SECONDS) and not pays(PAYING * TEAM_SECONDS / 2)
 
 
 def _on_threads(f: Callable[..., Any], *args: Any) -> bool:
-    return "threads" in sw.jit(f, target="zen4").lower(*args).as_text("loop")
+    return bool(_loops_on_threads(f, *args))
+
+
+def _loops_on_threads(f: Callable[..., Any], *args: Any, target: str = "zen4") -> list[str]:
+    text = sw.jit(f, target=target).lower(*args).as_text("loop")
+    return re.findall(r'loop\.for parallel threads "(\S+)"', text)
 
 
 def test_constants_that_are_read_count_and_tables_do_not():
