@@ -419,7 +419,7 @@ class _Tiles:
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
         written_out = writes_out_terms(self.core, self.plan.mr, self.vectors)
-        self.hints = hints = Hints(self.s, self.summed, written_out=written_out)
+        self.hints = hints = Hints(self.s, self.summed, self.plan.kc, written_out=written_out)
         if self.plan.prefetch and self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
             hints.panels(self.panels, blocks or (self._level("n", "tile"),))

@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
+from ..analysis.plans.terms_written_out import BETWEEN_HINTS
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import SplitLoops
 from .levels import is_in
 from .session import Session, Tail
 
-BETWEEN = 32
-"""
-Terms of a tile's sums between hints for pieces that are apart in memory, as rows are. The address of such a hint takes about as
-many instructions as a term of a small tile has, in each of which they would take ports from the multiply-adds where a core has
-integers on the same ones, as Intel's have.
-"""
-
 
 class Hints:
     """
     The hints of the tiles of one contraction, whose sums are the copies of one loop. Those for pieces that are apart stand in a loop
-    over parts of the sums, of `BETWEEN` terms each. What is left of a sum stands apart where terms are to be `written_out`: parts
+    over parts of the sums, of `BETWEEN_HINTS` terms each. What is left of a sum stands apart where terms are to be `written_out`: parts
     of one length can be.
     """
 
-    def __init__(self, s: Session, summed: LoopHandle, *, written_out: bool):
+    def __init__(self, s: Session, summed: LoopHandle, kc: int, *, written_out: bool):
+        """`kc` are the terms of a block of the sums, of which the last may have fewer."""
         self.s = s
+        self._has_whole_parts = kc % BETWEEN_HINTS == 0
         self._tail: Tail = "peel" if written_out else "guard"
         self.loops: list[LoopHandle] = []
         """those of the hints"""
@@ -87,10 +83,12 @@ class Hints:
     def _in_parts(self, summed: LoopHandle) -> LoopHandle:
         """The loop over parts of the sums; that over terms itself where there are few."""
         if summed not in self._parts:
-            trips = summed.trips
-            if trips is None or trips < 2 * BETWEEN:
+            # A loop ends after whole parts of a block, or after the last term: one of the two has a rest that can stand apart.
+            is_peeled = self._tail == "peel" and self._has_whole_parts
+            trips = summed.most_trips if is_peeled else summed.trips
+            if trips is None or trips < 2 * BETWEEN_HINTS:
                 return summed
-            self._parts[summed] = self.s.cut(summed, BETWEEN, "part", "term", self._tail)
+            self._parts[summed] = self.s.cut(summed, BETWEEN_HINTS, "part", "term", self._tail)
         return self._parts[summed].outer
 
 
@@ -120,11 +118,11 @@ def only_copy_in(at: LoopHandle, loop: LoopHandle | None) -> LoopHandle | None:
 def loop_with_terms(extents: Mapping[LoopHandle, int]) -> LoopHandle | None:
     """
     Of loops around each other, with how often they run, the innermost one but the last, over the terms of a tile, of which each iteration
-    has `BETWEEN` terms at least; None where there is none that runs more than once.
+    has `BETWEEN_HINTS` terms at least; None where there is none that runs more than once.
     """
     loops, terms = list(extents), 1
     for loop, inner in zip(reversed(loops[:-1]), reversed(loops[1:]), strict=True):
         terms *= extents[inner]
-        if terms >= BETWEEN and extents[loop] > 1:
+        if terms >= BETWEEN_HINTS and extents[loop] > 1:
             return loop
     return None

@@ -23,6 +23,7 @@ from .contraction_hints import asks_for_panels, asks_for_result, asks_for_rows, 
 from .contraction_plan import Blocks, ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
 from .cost import Cost, balanced, round_up
+from .terms_written_out import BETWEEN_HINTS, writes_out_terms
 from .threads import dealt
 
 MOST_VECTORS = 4
@@ -323,7 +324,7 @@ class _Domains:
             for mc, nc, kc, innermost in self._blocked_sums(mr, nr):
                 yield mc, nc, min(kc, fewer), innermost, True
             if fewer < self.problem.k and not list(
-                self._depths(nr * self.problem.right.element_bytes)
+                self._depths(nr * self.problem.right.element_bytes, 1)
             ):
                 yield self.problem.m, round_up(self.problem.n, nr), fewer, "m", True
 
@@ -337,8 +338,10 @@ class _Domains:
         """
         problem = self.problem
         left, right = problem.left.element_bytes, problem.right.element_bytes
-        panels = list(self._depths(nr * right))
-        for kc in dict.fromkeys((*panels, *self._depths(mr * left))):
+        vectors = -(-nr // self.model.lanes)
+        unit = BETWEEN_HINTS if writes_out_terms(self.model.core, mr, vectors) else 1
+        panels = list(self._depths(nr * right, unit))
+        for kc in dict.fromkeys((*panels, *self._depths(mr * left, unit))):
             for part in (1, 2):
                 near = self.model.near_2 // part
                 tall = max((near - 2 * kc * nr * right) // (kc * left), mr)
@@ -356,11 +359,12 @@ class _Domains:
                     for even in self._even_blocks(nr, wide):
                         yield mr, even, kc, "n"
 
-    def _depths(self, term_bytes: int) -> Iterator[int]:
+    def _depths(self, term_bytes: int, unit: int) -> Iterator[int]:
         """
         KC for which so many bytes of each term fill what L1 keeps, or twice that.
 
-        Blocks of one size are preferred: then the loop over a block's terms has a constant length.
+        Blocks of one size are preferred: then the loop over a block's terms has a constant length. Where the last is shorter, the
+        others are multiples of a `unit`: parts of sums with hints, all but the last of which have a constant length then.
         """
         for share in (1, 2):
             blocks = -(-self.problem.k * term_bytes // (share * self.model.near_1))
@@ -368,7 +372,8 @@ class _Domains:
                 even = next(
                     (n for n in range(blocks, 2 * blocks) if self.problem.k % n == 0), blocks
                 )
-                yield -(-self.problem.k // even)
+                kc = -(-self.problem.k // even)
+                yield kc if self.problem.k % even == 0 else round_up(kc, unit)
 
     def _whole_sums(self, mr: int, nr: int) -> Iterator[tuple[int, int, int, Innermost]]:
         """The same where K is in one block, or blocks of it are inside of the tiles of columns."""

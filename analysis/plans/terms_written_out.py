@@ -20,6 +20,13 @@ take multiply-adds, so that it is a fifth if ports are given at random; they are
 Intel's Granite Rapids tiles of 4 x 24, one term at a time, reach 0.96 of those of 6 x 16, two; those of 5 x 16, four, 0.98.)
 """
 
+BETWEEN_HINTS = 32
+"""
+Terms of a tile's sums between hints for pieces that are apart in memory, as rows are. The address of such a hint takes about as
+many instructions as a term of a small tile has, in each of which they would take ports from the multiply-adds where a core has
+integers on the same ones, as Intel's have.
+"""
+
 
 def terms_written_out(cycles: float, share: float = CONTROL_SHARE) -> int:
     """How many terms, of so many cycles of multiply-adds each, there are in an iteration: a power of two."""

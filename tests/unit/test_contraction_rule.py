@@ -76,6 +76,15 @@ def test_terms_are_written_out_in_parts_of_one_length(k: int):
     np.testing.assert_array_equal(low.compile()(a, b), a @ b)
 
 
+def test_all_but_the_last_block_of_terms_are_whole_parts():
+    """Blocks of 992 of 1931 terms, and not of 966: what is left of the last one's parts stands apart."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-2, 3, shape).astype(np.float32) for shape in ((300, 1931), (1931, 700)))
+    low = sw.jit(lambda a, b: a @ b, target="x86-64-v3").lower(a, b)
+    assert "KC 992" in str(low.plan()) and 'k.term" factor = 2' in low.script()
+    np.testing.assert_array_equal(low.compile()(a, b), a @ b)
+
+
 def test_control_takes_ports_where_scalars_share_them():
     intels, amds = (Target.parse(name).core for name in ("haswell", "zen3"))
     assert control_cycles(intels, 4, 3) == 2 * control_cycles(intels, 6, 2) > 0
