@@ -12,9 +12,11 @@ from stepwell.dialects.affine_bounds import (
     attained_range,
     bounds,
     box,
+    has_each_term_once,
     is_within,
     linear_form,
     why_not_affine,
+    without_divisions,
 )
 from stepwell.dialects.affine_substitution import (
     difference,
@@ -30,6 +32,7 @@ from stepwell.driver.pipeline_spec import parse_passes
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
+from stepwell.transforms.step_support.rewrite import collected
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -59,6 +62,34 @@ def _larger(inner: st.SearchStrategy[AffineExpr]) -> st.SearchStrategy[AffineExp
 
 expressions = st.recursive(st.one_of(dims, constants), _larger, max_leaves=8)
 extents = st.lists(st.integers(1, 6), min_size=3, max_size=3)
+
+
+@given(
+    expressions, st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 9)), min_size=3, max_size=3)
+)
+def test_nothing_is_to_be_worked_out_where_each_term_is_there_once(
+    expr: AffineExpr, spans: list[tuple[int, int]]
+) -> None:
+    """Whatever is known of the dimensions, as no expression of that kind is looked at."""
+    if has_each_term_once(expr):
+        ranges = [(low, low + length) for low, length in spans]
+        assert collected(without_divisions(expr, ranges, [1, 2, 4])) == expr
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "number"), [((), 0), ((1,), 0), ((2, 0, 1), 3), ((-1, 4, 1), -2)]
+)
+def test_sums_of_different_dimensions_have_each_term_once(
+    coefficients: tuple[int, ...], number: int
+) -> None:
+    terms = [dim_expr(n) * factor for n, factor in enumerate(coefficients) if factor]
+    expr = sum(terms, constant_expr(number)) if terms else constant_expr(number)
+    assert has_each_term_once(expr)
+    assert not has_each_term_once(expr + dim_expr(0) + dim_expr(0))
+    assert not has_each_term_once(expr + dim_expr(1) // 2)
+    assert not has_each_term_once(
+        AffineBinaryOpExpr(AffineBinaryOpKind.Add, expr, constant_expr(0))
+    )
 
 
 def load_of(text: str) -> LoadOp:

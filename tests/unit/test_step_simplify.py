@@ -5,8 +5,17 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.dialects import loop
+from stepwell.dialects.affine_atoms import constant_expr, dim_expr
+from stepwell.dialects.leaf_operations import map_attribute
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import IndexSetSplit, Peel, Reverse, Simplify, Split, Tile
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.loop.simplify import SimplifyPlan
+from stepwell.transforms.step_support.nest import Nest, Nests
+from stepwell.transforms.step_support.rewrite import set_bounds
+from stepwell.transforms.step_support.tidy import tidy_operation
+from xdsl.ir.affine import AffineMap
 
 from .loop_nests import applied, check_extents, check_random_nest
 from .nest_texts import LINE, MATMUL, TRIANGLE
@@ -136,3 +145,83 @@ def test_random_nests(seed: int) -> None:
         return [random.choice(first), Simplify("f")]
 
     check_random_nest(seed, steps)
+
+
+def _loops(*heads: str) -> str:
+    """Loops in each other, and a store in the innermost of them."""
+    names = "ijk"[: len(heads)]
+    lines = [f'loop.for serial "{n}" %{n} = {h} {{' for n, h in zip(names, heads, strict=True)]
+    access = f"%A[{', '.join(f'%{n}' for n in names)}] : memref<{'99x' * len(heads)}i32>"
+    return (
+        f"func.func @f(%A: memref<{'99x' * len(heads)}i32>, %v: i32) {{\n"
+        + "\n".join([*lines, f"loop.store %v, {access}", *("}" for _ in heads)])
+        + "\nfunc.return\n}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("heads", "expected"),
+    [
+        # What is so in the first and the last iterations around is not so in those between.
+        (("0 to 3", "0 to min(%i + 1, -%i + 3)"), '"j"'),
+        (("0 to 3", "0 to min(%i, -%i + 2)"), '"j"'),
+        (("0 to 5", "0 to min(%i * 2 + 2, -%i * 2 + 10, 5)"), "min(%i * 2 + 2, %i * -2 + 10, 5)"),
+        (("0 to 5", "0 to min(%i * 2 + 2, -%i * 2 + 10, 6)"), "min(%i * 2 + 2, %i * -2 + 10) {"),
+        # Plain loops of one iteration, and of more.
+        (("0 to 4 step 4",), None),
+        (("0 to 5 step 4",), '"i"'),
+    ],
+)
+def test_loops_that_corners_do_not_decide(heads: tuple[str, ...], expected: str | None) -> None:
+    text = applied(_loops(*heads), Simplify("f"))
+    assert "loop.for" not in text if expected is None else expected in text
+
+
+def _nest_of(text: str) -> Nest:
+    module = parse_text(text, "<text>")
+    return Nests(module).resolve("f/")[0]
+
+
+def test_what_is_settled_is_looked_at_again_when_the_loops_around_it_have_changed() -> None:
+    nest = _nest_of(_loops("0 to 9", "0 to min(4, -%i + 9)"))
+    SimplifyPlan(nest).apply()
+    outer, inner = nest.loops()
+    assert "min(4, -%i + 9)" in str(nest.function)
+    assert nest.simplified(inner, nest.frames.of(inner.parent_block()))
+    set_bounds(outer, ([constant_expr(0)], ()), ([constant_expr(5)], ()))
+    nest.invalidate()
+    assert not nest.simplified(inner, nest.frames.of(inner.parent_block()))
+    SimplifyPlan(nest).apply()
+    assert "%j = 0 to 4" in str(nest.function)
+
+
+@pytest.mark.parametrize("changes_operands", [False, True])
+def test_what_is_settled_is_looked_at_again_when_it_has_changed_itself(
+    changes_operands: bool,
+) -> None:
+    nest = _nest_of(_loops("0 to 9", "0 to 4", "%i to %i + 2"))
+    SimplifyPlan(nest).apply()
+    _, middle, inner = nest.loops()
+    frame = nest.frames.of(inner.parent_block())
+    assert nest.simplified(inner, frame)
+    if changes_operands:
+        inner.operands = [middle.induction_variable] * 2
+    else:
+        inner.upper_map = map_attribute(AffineMap(1, 0, (dim_expr(0) + 3, dim_expr(0) + 5)))
+    assert not nest.simplified(inner, frame)
+    SimplifyPlan(nest).apply()
+    assert ("%k = %j to %j + 2" if changes_operands else "%k = %i to %i + 3") in str(nest.function)
+
+
+def test_only_a_map_that_is_plain_is_taken_for_plain_wherever_it_stands() -> None:
+    """A map is known by its identity, and kept, so that no other one has it."""
+    nest = _nest_of(_loops("0 to 9", "%i to %i + %i - %i + 2"))
+    outer, inner = nest.loops()
+    frame = nest.frames.of(inner.parent_block())
+    assert not tidy_operation(nest, outer, nest.frames.outermost)
+    assert tidy_operation(nest, inner, frame)
+    assert "%j = %i to %i + 2" in str(nest.function)
+    (store,) = (op for op in nest.operations() if isinstance(op, loop.StoreOp))
+    assert not tidy_operation(nest, store, nest.frames.of(store.parent_block()))
+    maps = [store.map, outer.lower_map, outer.upper_map]
+    assert all(nest.plain_maps[id(map_)] is map_ for map_ in maps)
