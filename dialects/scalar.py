@@ -49,11 +49,14 @@ will do.
 NAN_LEFT_OPEN = "stepwell.nan_left_open"
 """
 Attribute of a maximum whose users are NaN where one of its elements is, whatever the maximum is then: it may be that of the
-numbers.
+numbers. (With `fp=fast`, which promises that there is no NaN, they may be anything.)
 """
 
 SECOND_IS_NUMBER = "stepwell.second_is_number"
-"""Attribute of an `arith.maxnumf` whose second operand is never NaN: a comparison and a choice do what it says."""
+"""
+Attribute of an `arith.maxnumf` whose second operand is never NaN: a comparison and a choice do what it says. Of a `vector.reduction`
+by it: what the lanes are joined with is never NaN.
+"""
 
 BETWEEN = "stepwell.between"
 """Attribute of an operation on floats: two numbers that all lanes of its result are proved to be between, ends included."""

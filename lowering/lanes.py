@@ -381,7 +381,9 @@ class LaneConverter:
             properties["fastmath"] = combine.properties["fastmath"]
         start = self.scalar.values[update.load.result]
         reduced = builder.emit(vector.ReductionOp, (value, start), element, properties)
-        if SECOND_IS_NUMBER in combine.attributes and isinstance(reduced.owner, Operation):
+        is_second = combine.operands[-1] is update.load.result
+        is_number = is_second and SECOND_IS_NUMBER in combine.attributes
+        if is_number and isinstance(reduced.owner, Operation):
             reduced.owner.attributes[SECOND_IS_NUMBER] = UnitAttr()
         self.values.bind(combine.results[0], reduced)
 

@@ -303,7 +303,7 @@ class _KernelBody:
         for op in (outer, *operations_in(outer)):
             if op.attributes.pop(ANY_ORDER, None) is None:
                 continue
-            is_extreme = isinstance(op, arith.MaximumfOp | arith.MinimumfOp)
+            is_extreme = isinstance(op, arith.MaximumfOp | arith.MinimumfOp | arith.MaxnumfOp)
             flags = EXTREME_FLAGS[fp] if is_extreme else COMBINE_FLAGS[fp]
             if flags and isinstance(op, arith.FloatingPointLikeBinaryOperation):
                 op.fastmath = flags

@@ -77,7 +77,10 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
             if is_late
             else found
         )
-        target = replace(target, core=with_last_cache(target.core, found))
+        whole = detect_caches()[-1]
+        if "last_cache" in found and whole.level == target.caches[-1].level:
+            target = target.with_core(caches=(*target.caches[:-1], whole))
+            target = replace(target, core=with_last_cache(target.core, found))
     check_plausible(rates, target)
     return Probed({name: rates[name] for name in RATE_NAMES if name in rates}, watch.load())
 
@@ -157,18 +160,21 @@ def fma_rates(target: Target, cores: int) -> dict[str, Rate]:
 
 def _last_cache(target: Target, cores: int) -> dict[str, Rate]:
     """
-    Twice the largest part that is read as fast as the smallest. What is shared with other machines, or divided among them, is
+    Twice the largest part that is read as fast as all smaller ones. What is shared with other machines, or divided among them, is
     less than the system tells.
     """
     kernel, caches = probe_jobs.stream_kernel(target, "read"), detect_caches()
     sizes = probe_jobs.parts_of_last_cache(caches, target.cache(2).bytes)
     if caches[-1].level < 3 or len(sizes) == 1:
         return {}
-    sampled = [sample(probe_jobs.stream_job(kernel, "read", size)) for size in sizes]
-    least = _AS_FAST * sampled[-1].best
-    size, found = next(pair for pair in zip(sizes, sampled, strict=True) if pair[1].best >= least)
-    is_busy = found.is_busy or sampled[-1].is_busy
-    return {"last_cache": Rate(2 * size, 2 * size, "busy" if is_busy else "measured")}
+    found, fastest, is_busy = sizes[-1], 0.0, False
+    for size in reversed(sizes):
+        sampled = sample(probe_jobs.stream_job(kernel, "read", size))
+        if sampled.best < _AS_FAST * fastest:
+            break
+        found, fastest = size, max(fastest, sampled.best)
+        is_busy = is_busy or sampled.is_busy
+    return {"last_cache": Rate(2 * found, 2 * found, "busy" if is_busy else "measured")}
 
 
 def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:

@@ -206,9 +206,9 @@ class Target:
     def measured_file(self) -> Path:
         """
         Where the measurements of this machine are kept. Its features and cores are part of the name, and so are its caches,
-        but for the size of the last one, which is measured itself.
+        but for L3, whose size is measured itself.
         """
-        caches = [(cache.level, cache.bytes) for cache in self.caches[:-1]]
+        caches = [(cache.level, cache.bytes) for cache in self.caches if cache.level < 3]
         facts = f"{self.cpu} {self.features} {self.cores} {caches} {detect_cpuid()}"
         digest = sha256(facts.encode()).hexdigest()[:16]
         return measurements_folder() / f"{self.cpu}-{digest}.json"

@@ -73,7 +73,7 @@ class _AlongAxisOp(GraphOp, Decomposable, RowWise, ABC):
     def shifted(self, x: Expr) -> Expr:
         """
         x - max(x): at most 0, so that its exponential does not overflow. Where x is NaN this is, which makes the sum of a
-        row's exponentials NaN, and with it all of the row.
+        row's exponentials NaN, and with it all of the row, unless `fp=fast` promises that there is no NaN.
         """
         top = MaxOp(x.value, self.axis.value.data, keepdims=True)
         top.attributes[NAN_LEFT_OPEN] = UnitAttr()
