@@ -40,6 +40,7 @@ from ..dialects.shaped import row_major
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
 from .call_signature import ArgSpec, FunctionSignature
+from .calls import calls_of_kernels
 
 SIGNATURE_ATTRIBUTE = "stepwell.signature"
 NOT_CALLABLE_ATTRIBUTE = "stepwell.not_callable"
@@ -69,6 +70,38 @@ def is_argument_of_program(value: SSAValue) -> bool:
     function = value.owner.parent_op() if isinstance(value.owner, Block) else None
     is_public_function = isinstance(function, func.FuncOp | llvm.FuncOp) and is_public(function)
     return is_public_function and not is_own(value)
+
+
+def values_given(argument: BlockArgument) -> list[SSAValue]:
+    """What programs of the module give a kernel for an argument."""
+    function = argument.owner.parent_op()
+    module = None if function is None else function.parent_op()
+    if module is None or not isinstance(function, func.FuncOp):
+        return []
+    blocks = [f.body.block for f in _functions_in(module) if f.body.blocks]
+    calls = (call for block in blocks for call in calls_of_kernels(block))
+    name = function.sym_name.data
+    return [call.arguments[argument.index] for call in calls if call.callee.string_value() == name]
+
+
+def is_of_caller(value: SSAValue) -> bool:
+    """
+    Whether an array of who calls the program stands here, which may begin anywhere: an argument of the program, or of a kernel that
+    it is given to. Buffers of the program, and results, begin with a line of the cache.
+    """
+    if not isinstance(value, BlockArgument) or not isinstance(
+        function := value.owner.parent_op(), func.FuncOp
+    ):
+        return False
+    if function.arg_attrs is not None and RESULT in function.arg_attrs.data[value.index].data:
+        return False
+    return any(map(is_argument_of_program, (value, *values_given(value))))
+
+
+def _functions_in(module: Operation) -> Iterator[func.FuncOp]:
+    for region in module.regions:
+        for block in region.blocks:
+            yield from (op for op in block.ops if isinstance(op, func.FuncOp))
 
 
 def is_own(value: SSAValue) -> bool:

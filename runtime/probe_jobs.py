@@ -37,8 +37,11 @@ _LARGEST = 256 << 20
 _DEPTH = 256
 """Steps of the summation in a panel: usual for blocks of the summed axis in matrix products."""
 
-_FAR = 4
-"""What is beyond L2 is so many times as large."""
+_FAR, _ROWS_FAR = 4, 8
+"""
+What is beyond L2 is so many times as large. Rows that tiles use are twice of that, as an L2 that does not replace what is
+least recently used keeps a part of the rest: on a Zen 5 core hints gained 1 to 6 percent for 4 MB, and 6 to 8 for 6 to 64 MB.
+"""
 
 _PIECE = 64
 """Elements of a row that are read before those of the next."""
@@ -208,7 +211,7 @@ def rows_jobs(target: Target) -> tuple[Job, Job]:
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
     parts = level_2 // 2 // (4 * _PANELS * vectors * lanes * _PART) | 1
     depth = parts * _PART
-    blocks = max(_FAR * level_2 // (4 * rows * depth), 1)
+    blocks = max(_ROWS_FAR * level_2 // (4 * rows * depth), 1)
 
     def job(*, is_asked: bool) -> Job:
         text = rows_tile_kernel(rows, vectors, lanes, depth, _PANELS, _PART, is_asked=is_asked)

@@ -22,11 +22,10 @@ from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
-from ..calls import calls_of_kernels
 from ..constants import constant_global
 from ..effects import has_no_effect
 from ..reductions import operator_name, operator_of
-from ..signature import is_argument_of_program, is_own
+from ..signature import is_of_caller, is_own, values_given
 from .kernel import (
     Access,
     Axis,
@@ -230,26 +229,14 @@ class _Reader:
             home is Home.RESULT and self._is_passed_on(value),
             _depth(value) if home is Home.SCRATCH else 0,
             loop.NEEDED in self._marks(value).data,
-            home is Home.ARGUMENT and self._is_callers(value),
+            home is Home.ARGUMENT and is_of_caller(value),
             loop.FINITE in self._marks(value).data,
         )
 
     def _is_passed_on(self, value: SSAValue) -> bool:
         """Whether a buffer of the program's own is given for the argument."""
         assert isinstance(value, BlockArgument)
-        return any(is_own(call.arguments[value.index]) for call in self._calls())
-
-    def _is_callers(self, value: SSAValue) -> bool:
-        """Whether it is an argument of the program, or one is given for it."""
-        assert isinstance(value, BlockArgument)
-        given = (call.arguments[value.index] for call in self._calls())
-        return any(map(is_argument_of_program, (value, *given)))
-
-    def _calls(self) -> list[func.CallOp]:
-        module, name = self.function.parent_op(), self.function.sym_name.data
-        functions = [] if module is None else [op for op in _top_level(module) if op.body.blocks]
-        calls = (call for f in functions for call in calls_of_kernels(f.body.block))
-        return [call for call in calls if call.callee.string_value() == name]
+        return any(map(is_own, values_given(value)))
 
     def _home(self, value: SSAValue) -> Home:
         if constant_global(value) is not None:
@@ -282,12 +269,6 @@ class _Linear:
         for for_op, coefficient in other.by.items():
             by[for_op] = by.get(for_op, 0) + factor * coefficient
         return _Linear(by, self.constant + factor * other.constant)
-
-
-def _top_level(module: Operation) -> list[func.FuncOp]:
-    return [
-        op for r in module.regions for b in r.blocks for op in b.ops if isinstance(op, func.FuncOp)
-    ]
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, region_of
+from ...analysis.signature import is_of_caller
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.dtypes import bit_width
@@ -85,6 +86,8 @@ class PrefetchPlan:
     locality: int
     names: tuple[str, ...]
     parts: Parts | None
+    begins_lines: bool = True
+    """whether what is asked for begins with a line of the cache, as all of an iteration's parts do"""
 
     def apply(self) -> SomeLoops:
         """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
@@ -103,10 +106,16 @@ class PrefetchPlan:
         neighbours = 0 if self.parts else _axis_of_neighbours(self.buffer)
         for axis, extent in enumerate(extents):
             step = elements_of_a_line(self.buffer) if axis == neighbours else 1
-            if extent <= step:
+            last_one = extent - 1
+            if axis == neighbours and not self.begins_lines:
+                # As far apart as a line at most, from the first element to the last: each line of a piece has one of them.
+                count = 1 - (1 - extent) // step
+                step = max(-((1 - extent) // max(count - 1, 1)), 1)
+                last_one = (count - 1) * step
+            if last_one < step:
                 along.append(constant_expr(0))
                 continue
-            for_op = loop.ForOp(next(names), 0, extent, step=step, kind=LoopKind.PARALLEL)
+            for_op = loop.ForOp(next(names), 0, last_one + 1, step=step, kind=LoopKind.PARALLEL)
             made.append(builder.insert(for_op))
             last = for_op.body.block.last_op
             assert last is not None
@@ -202,6 +211,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         step.locality,
         _names(nest, name, len(box.extents)),
         parts,
+        parts is not None or _begin_lines(root, elements_of_a_line(root)),
     )
 
 
@@ -261,9 +271,16 @@ def _counted_from(
 
 
 def _begin_lines(buffer: SSAValue, line: int) -> bool:
-    """Whether pieces of neighbours, which are apart along other axes, begin lines where the first one does."""
+    """
+    Whether pieces of neighbours, which are apart along other axes, begin lines: buffers of the program do, and arrays of a caller begin
+    with any element.
+    """
     strides = memref_type(buffer).get_strides()
-    return bool(strides) and all(by is not None and by % line == 0 for by in strides[:-1])
+    return (
+        bool(strides)
+        and all(by is not None and by % line == 0 for by in strides[:-1])
+        and not is_of_caller(buffer)
+    )
 
 
 def _pieces(buffer: SSAValue, extents: Sequence[int]) -> tuple[tuple[int, ...], int]:
