@@ -25,6 +25,7 @@ from ..analysis.plans.terms_written_out import writes_out_terms
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
+from .first_tiles import pack_in_first_tiles
 from .lanes import vectorize_in_blocks
 from .levels import Level, Nest, is_in, last_of
 from .panels import Packing, Panels, arrange_panels, cut_into_panels, packed_order, vectorize_panels
@@ -438,6 +439,16 @@ class _Tiles:
         loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
         hints.results(results, loops.copies, in_sums=self.takes_hints_in_sums)
 
+    def _is_of_blocks(self, cut: Panels) -> bool:
+        """Whether it is the copy of B that is made block by block."""
+        return cut.packing.staged.buffer == self.panels
+
+    def _pack_in_first_tiles(self) -> LoopHandle:
+        """Have the tiles of the first rows copy the panels of B that they use: the loop over their terms."""
+        (panels,) = (cut for cut in self.cut_copies if self._is_of_blocks(cut))
+        block, tiles = self._level("m", "block"), self._level("n", "tile")
+        return pack_in_first_tiles(self.s, panels, block, tiles, self.summed)
+
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""
         scope = "arena" if self.is_deep else "stack"
@@ -480,11 +491,19 @@ class _Tiles:
                 is_last = any(is_in(copy, back) for back in self.column_backs)
                 columns = self.n % self.plan.nr if is_last else min(self.n, self.plan.nr)
                 in_lanes(s, copy, vector_span(columns, self.lanes))
-        arranged = arrange_panels(s, self.cut_copies, self.lanes)
+        in_tiles = self.plan.pack_in_tiles
+        apart = [cut for cut in self.cut_copies if not (in_tiles and self._is_of_blocks(cut))]
+        arranged = arrange_panels(s, apart, self.lanes)
         vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
         if self.peels_tiles:
             self._peel_rows()
+        first_sums = self._pack_in_first_tiles() if in_tiles else None
         self._fetch_ahead()
+        if first_sums is not None:
+            rows = s.buffer(self.kernel.buffers[self.c.right.buffer])
+            self.hints.loops += s.prefetch(
+                rows, first_sums, self.plan.prefetch_terms, locality=2
+            ).loops
         s.tidy()
         vectorize_panels(s, arranged)
         short = list(self.hints.loops)

@@ -19,7 +19,13 @@ from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
 from .contraction_cost import Model, OfBlocks
-from .contraction_hints import asks_for_panels, asks_for_result, asks_for_rows, rows_ahead
+from .contraction_hints import (
+    asks_for_panels,
+    asks_for_result,
+    asks_for_rows,
+    packed_ahead,
+    rows_ahead,
+)
 from .contraction_plan import Blocks, ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
 from .cost import Cost, balanced, round_up
@@ -212,11 +218,13 @@ class _Domains:
     ) -> ContractionPlan:
         """The plan with this register tile and these blocks that packs nothing."""
         mc, nc, kc, innermost, k_outside = blocks
-        return ContractionPlan(
+        plan = ContractionPlan(
             turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
             False, asks_for_result(self.model, self.problem, mr, nr, blocks, turned=turned), False, k_outside,
             self.mirrored, sums_in=sums_in,
         )  # fmt: skip
+        ahead = packed_ahead(self.model, plan)
+        return replaced(plan, pack_in_tiles=True, prefetch_terms=ahead) if ahead else plan
 
     def _of_blocks(self, plain: ContractionPlan) -> Iterator[ContractionPlan]:
         """The plans with the register tile and the blocks of one that packs nothing."""
@@ -247,7 +255,8 @@ class _Domains:
                     plain.turned, mr, nr, mc, nc, kc, innermost, pack_left, pack_right, peel_m,
                     peel_n, asks and pack_right, plain.prefetch_result,
                     not pack_left and asks_rows, k_outside, self.mirrored,
-                    prefetch_terms=0 if pack_right else ahead, sums_in=plain.sums_in,
+                    prefetch_terms=plain.prefetch_terms if pack_right else ahead,
+                    pack_in_tiles=plain.pack_in_tiles, sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import Literal
 
+from ...targets.estimates import L1_MISSES
 from .computed_operands import keeps_rows
 from .contraction_plan import ContractionPlan
 from .contraction_rates import ContractionRates
@@ -31,6 +32,8 @@ def copying(
     is_near = known.is_near(2 * size) or (is_left and plan.left_by_rows)
     rate = known.rates.pack_near if is_near else known.rates.pack_far
     seconds = size / rate.core
+    if not is_left and not is_near and known.far_share(operand):
+        seconds = _copying_pieces(known, plan, size, seconds)
     # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
     vectors = written / operand.element_bytes / known.lanes
     if operand.read_along != 1 and not (is_left and plan.left_in_rows):
@@ -51,6 +54,26 @@ def copying(
     is_again = is_left and (plan.k_outside or plan.left_by_rows)
     again = -(-known.problem.n // plan.nc) if is_again else 1
     return seconds * again
+
+
+def _copying_pieces(
+    known: ContractionRates, plan: ContractionPlan, size: float, seconds: float
+) -> float:
+    """
+    Seconds to pack so many bytes of B from beyond L2, for which a copy of neighbours takes so many. Lines of pieces that prefetchers do not
+    find are waited for, as many at once as L1 has under way; or they are asked for while the tiles of the first rows compute with others, and
+    are copied as if they were near.
+    """
+    problem = known.problem
+    if plan.pack_in_tiles:
+        elements = problem.k * problem.n
+        coming = elements * problem.right.stored_bytes / known.beyond_l2.rate
+        near = size / known.rates.pack_near.core
+        return near + max(coming - elements * known.computing(plan.mr), 0.0)
+    if known.pieces_are_apart(problem.right, plan.nc):
+        line = known.level_1.line_bytes
+        return max(seconds, size * known.beyond_l2.latency / (line * L1_MISSES))
+    return seconds
 
 
 def computing_ahead(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...targets.estimates import MEMORY_SECONDS
 from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
@@ -49,6 +50,35 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
         return 0
     lines = -(-plan.nr * right.stored_bytes // line)
     return terms_ahead(core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
+
+
+def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
+    """
+    How many terms ahead the tiles of the first rows ask for rows of B that they pack: what memory takes to answer twice, as others ask
+    meanwhile; too early does no harm. 0 where they do not pack them, but a copy before: where B is not in pieces of rows, beyond L2 and apart, or there is
+    nothing to wait for.
+    """
+    problem, right = known.problem, known.problem.right
+    vectors = -(-plan.nr // known.lanes)
+    term = plan.mr * vectors / known.core.fma_ports / known.clock
+    ahead = max(int(2 * MEMORY_SECONDS / term), 1)
+    is_blocked = plan.nc < problem.n or plan.k_outside
+    copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
+    is_own = not (right.is_constant or problem.is_of_one_buffer)
+    fits = problem.m >= 2 * plan.mr and plan.nc >= 2 * plan.nr and plan.kc >= 2 * ahead
+    is_taken = (
+        plan.innermost == "n"
+        and is_blocked
+        and copies_rows
+        and is_own
+        and fits
+        and not plan.mirrored
+        and (problem.batch == 1 or not right.is_everybodys)
+        and known.target.takes_hints_in_sums
+        and known.pieces_are_apart(right, plan.nc)
+        and known.far_share(right) > 0
+    )
+    return ahead if is_taken else 0
 
 
 def asks_for_panels(known: ContractionRates, mc: int, nr: int, kc: int, k_outside: bool) -> bool:

@@ -60,6 +60,8 @@ class ContractionPlan:
     """A is packed as it lies, only in another type: tiles read its rows, which need no transposing"""
     prefetch_terms: int = 0
     """how many terms ahead rows of B that are read where they are are asked for, to L1; 0 for not at all"""
+    pack_in_tiles: bool = False
+    """B is packed by the tiles of the first rows of a block, which use what they pack, and not before"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
@@ -74,6 +76,7 @@ class ContractionPlan:
             f"{self.innermost.upper()} tiles innermost",
             f"packs {' and '.join(packed)}" if packed else "packs nothing",
         ]
+        words += ["B in the first tiles"] if self.pack_in_tiles else []
         words += ["A row by row of tiles"] if self.left_by_rows else []
         words += ["A in its own order"] if self.left_in_rows else []
         words += [f"peels {' and '.join(peeled)}"] if peeled else []

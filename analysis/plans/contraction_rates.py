@@ -30,6 +30,9 @@ Pages whose addresses a core translates without a delay: the entries of the firs
 cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
 """
 
+FOLLOWED_STEP = 2048
+"""Bytes between loads of one instruction that prefetchers follow at most."""
+
 
 @frozen
 class Beyond:
@@ -116,6 +119,15 @@ class ContractionRates:
             )
             restart *= max(0.0, 1 - ahead / far.latency)
         return self.stall(elements, bytes_, far.rate, uses) + elements * bytes_ * restart
+
+    def pieces_are_apart(self, operand: Operand, neighbours: int) -> bool:
+        """
+        Whether prefetchers do not find pieces of so many neighbours in an operand's rows: each ends on the page that it begins on, and the
+        next one is further away than one instruction's steps are followed, 2 KiB. (Intel 64 and IA-32 Architectures Optimization
+        Reference Manual, "Data Prefetching".)
+        """
+        apart = (operand.read_summed or 0) * operand.stored_bytes
+        return neighbours * operand.stored_bytes < self.core.page_bytes and apart > FOLLOWED_STEP
 
     def _under_way(self, rows: int, columns: float) -> float:
         """The terms of a tile of so many rows and columns whose instructions a core has under way at once."""

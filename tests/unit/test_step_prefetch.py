@@ -80,10 +80,15 @@ def test_negative_bounds_and_a_step() -> None:
 
 
 def test_one_hint_for_each_cache_line() -> None:
-    for element, count in (("i8", 64), ("i32", 16), ("i64", 8)):
+    """Of a caller's array, which begins anywhere in a line, and of a buffer of the program's own."""
+    for element, end, step, own in (("i8", 99, 49, 64), ("i32", 99, 14, 16), ("i64", 105, 8, 8)):
         text = applied(rows(element=element).replace("{n}", "99"), Prefetch("f/A", "i"))
-        assert f'"A.prefetch0" %A_prefetch0 = 0 to 99 step {count}' in text
+        assert f'"A.prefetch0" %A_prefetch0 = 0 to {end} step {step}' in text
         assert hints(text)[0].startswith("loop.prefetch %A[%i + 1, %A_prefetch0], read")
+        program = rows(element=element).replace("{n}", "128")
+        given = program.replace("{stepwell.noalias}", "{stepwell.noalias, stepwell.own}", 1)
+        assert given != program
+        assert f"= 0 to 128 step {own}" in applied(given, Prefetch("f/A", "i"))
 
 
 def test_each_element_of_a_column_has_a_line_of_its_own() -> None:

@@ -12,30 +12,30 @@
 // ICX: p512.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: p1024.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 38 terms ahead;
 // ICX: p2048.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches A and C;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, K blocks outside of M, prefetches A and C, prefetches rows of B 38 terms ahead;
 // ICX: f64.
-// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 38 terms ahead;
 
 // SPR: p256.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 64, KC 256, M tiles innermost, packs B, peels M;
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 29 terms ahead;
 // SPR: p2048.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 29 terms ahead;
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs A and B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 1024, N tiles innermost, packs A and B, B in the first tiles, peels M, prefetches C, prefetches rows of B 28 terms ahead;
 // SPR: f64.
-// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 33 terms ahead;
 // SPR: wide.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs B, prefetches C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 192, KC 768, N tiles innermost, packs B, B in the first tiles, prefetches A and C, prefetches rows of B 33 terms ahead;
 // SPR: deep.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 1536, N tiles innermost, packs B, K blocks outside of M, prefetches A and C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 1536, N tiles innermost, packs B, B in the first tiles, K blocks outside of M, prefetches A and C, prefetches rows of B 33 terms ahead;
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 64, KC 500, M tiles innermost, packs B, peels M and N;
 // SPR: tall.
@@ -77,17 +77,17 @@
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 128, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p1024.
-// ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 90 terms ahead;
 // ZEN5: p2048.
-// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 81 terms ahead;
 // ZEN5: nt.
 // ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: tn.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 39, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
-// ZEN5-NEXT: chosen contraction: tile 9x24, MC 9, NC 48, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 9x24, MC 9, NC 48, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 60 terms ahead;
 // ZEN5: wide.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 96, KC 768, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 96, KC 768, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 62 terms ahead;
 // ZEN5: deep.
 // ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing, prefetches rows of B 12 terms ahead;
 // ZEN5: small.

@@ -22,10 +22,11 @@
 // ELEMENT-NEXT:     loop.for parallel "j" %j = 0 to 40 {
 // ELEMENT-NEXT:       loop.prefetch %A[%i + 2, %j + 1], read, locality<3>
 // ELEMENT-NEXT:       %a = loop.load %A[%i + 2, %j]
-// Three iterations later is six further on; a line of 64 bytes holds 16 elements.
+// Three iterations later is six further on; a line of 64 bytes holds 16 elements. A caller's array begins anywhere in a line:
+// 40 elements are of four lines at most, and hints from the first to the last are no further apart than a line.
 // ROW-LABEL: func.func private @rows
 // ROW-NEXT:   loop.for parallel "i" %i = -2 to 30 step 2 {
-// ROW-NEXT:     loop.for parallel "A.prefetch0" %A_prefetch0 = 0 to 40 step 16 {
+// ROW-NEXT:     loop.for parallel "A.prefetch0" %A_prefetch0 = 0 to 40 step 13 {
 // ROW-NEXT:       loop.prefetch %A[%i + 8, %A_prefetch0], read, locality<3>
 // ROW-NEXT:     }
 // ROW-NEXT:     loop.for parallel "j" %j = 0 to 40 {
@@ -38,9 +39,9 @@
 // PIECES-LABEL: func.func private @rows
 // PIECES:          loop.for parallel "j" %j = 0 to 40 {
 // PIECES-NEXT:       loop.prefetch %C[%j, %i + 4], write, locality<3>
-// DISTANCE: error: {{.*}}prefetch.mlir:45:3: prefetch("rows/A", at="i", distance=-1) is refused: distance is -1, expected at least 0
-// LANES: error: {{.*}}prefetch.mlir:46:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
-// ANEW: error: {{.*}}prefetch.mlir:45:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+// DISTANCE: error: {{.*}}prefetch.mlir:46:3: prefetch("rows/A", at="i", distance=-1) is refused: distance is -1, expected at least 0
+// LANES: error: {{.*}}prefetch.mlir:47:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:46:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
 func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = -2 to 30 step 2 {
     loop.for parallel "j" %j = 0 to 40 {
@@ -53,7 +54,7 @@ func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes
 
 // Axes of one element behind them do not keep neighbours apart.
 // ONES-LABEL: func.func private @ones
-// ONES:          loop.for parallel "A.prefetch0" %{{.*}} = 0 to 40 step 16 {
+// ONES:          loop.for parallel "A.prefetch0" %{{.*}} = 0 to 40 step 13 {
 // ONES-NEXT:       loop.prefetch %A[%{{.*}}, %{{.*}}, 0, 0]
 func.func private @ones(%A: memref<40x40x1x1xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to 40 {
@@ -65,8 +66,8 @@ func.func private @ones(%A: memref<40x40x1x1xi32>) attributes {stepwell.noalias}
   func.return
 }
 
-// OPEN: error: {{.*}}prefetch.mlir:71:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
-// UNUSED: error: {{.*}}prefetch.mlir:72:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+// OPEN: error: {{.*}}prefetch.mlir:72:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:73:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
 func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to %n {
     loop.for parallel "j" %j = 0 to %i {
