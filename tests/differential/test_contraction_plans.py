@@ -59,10 +59,11 @@ def _here(name: str) -> Target:
     )
 
 
-def _small(name: str) -> Target:
-    """The same with caches that some thousand elements overflow, so that products go by blocks."""
+def _small(name: str, times: int = 1) -> Target:
+    """The same with caches that some thousand elements overflow, or so many `times` more, so that products go by blocks."""
     target = _here(name)
-    caches = (Cache(1, 2 << 10, 4), Cache(2, 8 << 10, 8), Cache(3, 32 << 10, 8))
+    sizes = (times * kibibytes << 10 for kibibytes in (2, 8, 32))
+    caches = tuple(Cache(1 + n, size, (4, 8, 8)[n]) for n, size in enumerate(sizes))
     return target.with_core(caches=caches)
 
 
@@ -75,6 +76,14 @@ TARGETS = {
     )
     if target.runs_here
 }
+
+
+LARGER = {
+    name: target
+    for name in ("zen3", "zen5", "sapphire-rapids")
+    if (target := _small(name, 16)).runs_here
+}
+"""Their L2 keeps a block of a few panels."""
 
 
 # Products
@@ -305,6 +314,46 @@ def test_any_plan_computes_the_product(product: Product, name: str, share: float
     except Exception as error:
         error.add_note(f"{product} for {name} as {'; '.join(map(str, chosen))}")
         raise
+
+
+@st.composite
+def wide_products(draw: st.DrawFn) -> Product:
+    """A product of enough columns that pieces of B's rows are apart, and of enough terms that tiles ask for them ahead."""
+    dtype = draw(st.sampled_from((np.float32, np.float64)))
+    kind = draw(st.sampled_from(("a @ b", "a.T @ b", "a @ b[:, 1:]", "a[1:] @ b")))
+    ending = draw(st.sampled_from(list(ENDINGS)))
+    m, n, k = (draw(st.integers(*between)) for between in ((12, 70), (513, 640), (260, 420)))
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    inputs = [_array(rng, shape, dtype) for shape in _shapes(kind, m, n, k)]
+    inputs.append(_array(rng, (m, n), dtype))
+
+    def whole(library: Any, left: Any, right: Any, other: Any) -> Any:
+        return ENDINGS[ending](library, KINDS[kind](library, left, right), other)
+
+    return Product(f"{kind} {ending}".strip(), whole, tuple(inputs), frozenset(), 3 * k)
+
+
+@campaign(10, ASKED)
+@given(
+    wide_products(),
+    st.sampled_from(sorted(LARGER)),
+    st.floats(0, 1, exclude_max=True),
+    st.booleans(),
+)
+def test_tiles_that_pack_compute_the_product(
+    product: Product, name: str, share: float, both: bool
+) -> None:
+    """Of the plans whose first tiles pack what they use, any one."""
+    target = LARGER[name]
+    module = product.lowered(target).unscheduled()
+    for kernel in kernels(module):
+        choices = [choice for choice in proposed(kernel, target) if "first tiles" in str(choice)]
+        if choices:
+            choice = choices[int(share * len(choices))]
+            assert schedule_with(module, kernel, choice, target) is not None, str(choice)
+            module.verify()
+            for threads in (1, 2) if both else (1,):
+                product.check(module, target, threads)
 
 
 # Names

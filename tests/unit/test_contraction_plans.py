@@ -346,6 +346,20 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
     assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left
 
 
+def test_tiles_pack_pieces_of_rows_that_are_apart_and_far(squares: dict[int, Contraction]):
+    """A copy would wait for each of these pieces. B of 256 columns has rows that prefetchers follow, and L2 has all of a small one."""
+    plan = first(squares[1024], "zen5")
+    assert plan.pack_in_tiles and plan.prefetch_terms > 0
+    target, contraction = Target.parse("zen5"), squares[1024]
+    apart = replace(plan, pack_in_tiles=False, prefetch_terms=0)
+    waits, hides = (
+        dict(plans.cost(each, contraction, target).terms)["packing B"] for each in (apart, plan)
+    )
+    assert waits > 2 * hides
+    assert not any(p.pack_in_tiles for p in plans.propose(product(1024, 256, 1024), target))
+    assert not any(p.pack_in_tiles for p in plans.propose(product(64, 1024, 128), target))
+
+
 @pytest.mark.parametrize("core", CORES)
 def test_dot_products_of_a_batch_wait_for_what_leaves_l2_between_entries(core: str):
     """Each entry's operands would stay in L2; those of all entries come from beyond it, each once."""
