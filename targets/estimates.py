@@ -29,11 +29,10 @@ size over latency. Vendors' optimization manuals give buffers for L2's misses fr
 L3_SECONDS, MEMORY_SECONDS = 30e-9, 100e-9
 """Load latencies of servers' L3 and memory, about."""
 
-L2_CYCLES, L1_MISSES = 14, 12
+L2_CYCLES = 14
 """
-Latency of L2, and lines for which L1 waits at once: 14 cycles on Zen and Skylake's server cores; 10 lines on Haswell, 12 on Skylake,
-22 to 24 on Zen. Without prefetchers the second gives what the first leaves of the bandwidth. (Fog, "The microarchitecture of
-Intel, AMD and VIA CPUs".)
+Latency of L2 on Zen and Skylake's server cores. Without prefetchers `Core.l1_misses` gives what it leaves of the bandwidth. (Fog, "The
+microarchitecture of Intel, AMD and VIA CPUs".)
 """
 
 TLB_CYCLES = 7

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log2
 from typing import Literal
 
-from ...targets.estimates import L1_MISSES
 from .computed_operands import keeps_rows
 from .contraction_plan import ContractionPlan
 from .contraction_rates import ContractionRates
@@ -72,7 +71,7 @@ def _copying_pieces(
         return near + max(coming - elements * known.computing(plan.mr), 0.0)
     if known.pieces_are_apart(problem.right, plan.nc):
         line = known.level_1.line_bytes
-        return max(seconds, size * known.beyond_l2.latency / (line * L1_MISSES))
+        return max(seconds, size * known.beyond_l2.latency / (line * known.core.l1_misses))
     return seconds
 
 

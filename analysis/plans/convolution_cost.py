@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product
 from math import inf, log2, prod
 
-from ...targets.estimates import L1_MISSES, L2_CYCLES, L3_SECONDS, TLB_CYCLES
+from ...targets.estimates import L2_CYCLES, L3_SECONDS, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
@@ -362,7 +362,7 @@ class Model:
         seconds = tiles * from_l2 / self.rates.read_l2.core
         if not self.is_scattered(plan):
             return seconds
-        line = (L2_CYCLES + TLB_CYCLES) / L1_MISSES / self.clock
+        line = (L2_CYCLES + TLB_CYCLES) / self.core.l1_misses / self.clock
         return max(seconds, tiles * from_l2 / self.line * line)
 
     def read_from_l2(self, plan: ConvolutionPlan) -> float:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import gcd, inf, prod
 
 from ...targets.core import Cache
-from ...targets.estimates import L1_MISSES, L3_SECONDS, MEMORY_SECONDS
+from ...targets.estimates import L3_SECONDS, MEMORY_SECONDS
 from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
 from ..facts import Access, Home, KernelFacts, Role, written_out
@@ -377,7 +377,7 @@ class Model(RowInstructions):
         if own.square is None or distance <= kept_bytes(self.core.cache(2)):
             return 0.0
         latency = MEMORY_SECONDS if self._level(distance) is None else L3_SECONDS
-        return latency / (self.core.caches[0].line_bytes * L1_MISSES)
+        return latency / (self.core.caches[0].line_bytes * self.core.l1_misses)
 
     def _parted(self, nest: Nest, square: Square, access: Access, along: int) -> float:
         """
