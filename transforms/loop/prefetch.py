@@ -107,9 +107,9 @@ class PrefetchPlan:
         for axis, extent in enumerate(extents):
             step = elements_of_a_line(self.buffer) if axis == neighbours else 1
             last_one = extent - 1
-            if axis == neighbours and extent > step and not self.begins_lines:
-                # As far apart as a line at most, from the first element to the last: each line of a piece has one of them. A
-                # piece of a line, or less, is not worth two.
+            if axis == neighbours and extent >= step and not self.begins_lines:
+                # As far apart as a line at most, from the first element to the last: each line of a piece has one of them. A piece
+                # shorter than a line is not worth two.
                 count = 1 - (1 - extent) // step
                 step = -((1 - extent) // (count - 1))
                 last_one = (count - 1) * step
