@@ -237,7 +237,7 @@ class RowInstructions:
         if is_sum_around_results(nest, plan.order):
             results = plan.results or nest.extent(plan.order[-1])
             groups = nest.points / max(results, 1) / plan.jam
-            return groups * (FORWARDED + plan.jam * self.core.fma_latency) / self.clock
+            return groups * (FORWARDED + plan.jam * self._latency(nest)) / self.clock
         if nest.role(plan.order[-1]) is not Role.REDUCTION:
             return 0.0
         rows, blocks = self._blocks(nest, plan)

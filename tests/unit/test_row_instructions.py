@@ -45,3 +45,18 @@ def test_a_division_by_one_number_for_a_row_is_a_product():
 
     by_row, product = instructions(lambda x, y: x / y, x, y), instructions(lambda x, y: x * y, x, y)
     assert by_row == product < instructions(lambda x, y: x / y, x, x)
+
+
+def test_extremes_around_their_results_wait_for_two_operations():
+    """A short row of results is loaded again before what was stored last is there: with few terms at a time that is waited for."""
+    low = sw.jit(lambda x: sw.max(x, axis=0)).lower(np.zeros((100, 100), np.float32))
+    (kernel,) = kernels(low.unscheduled())
+    facts = facts_of_loops(kernel).facts
+    plan, model = rows.propose(facts, ZEN)[0], rows_cost.Model(facts, ZEN)
+    nest, own = model.nests[1], plan.nests[1]
+    assert own.jam >= 4
+    waiting, computing = (
+        model.chained(nest, replace(own, jam=2)),
+        model.instructions(nest, own, frozenset())[0],
+    )
+    assert model.chained(nest, own) < computing < waiting
