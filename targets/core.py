@@ -58,7 +58,7 @@ class Core:
     so is `mispredict`, what a jump costs that was not foreseen: 13 to 20 on most cores, and `split_load`, what a vector
     load takes more where it lies across two lines that come from L2: at least that of a second load. `window` is how many
     instructions are under way at once, those of the reorder buffer: 192 on Haswell and Zen, and up to 512 since.
-    `l1_misses` are the lines for which L1 waits at once: 10 on Haswell, 12 on Skylake, 16 on Golden Cove, 22 to 24 on Zen.
+    `l1_misses` are the lines for which L1 waits at once: 10 on Haswell, 12 on Skylake, 22 to 24 on Zen.
     `l1_ports` is how many accesses L1 serves in a cycle, loads and lines that come from L2, where that is more than
     loads begin.
     `tlb_pages` are the entries of the second level of its TLB for data: 1024 on Haswell, 1536 on Skylake and Zen, and more since;
