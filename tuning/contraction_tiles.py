@@ -133,9 +133,9 @@ class _Tiles:
             levels.insert(0, Level("n", plan.nc, "block"))
         if self.is_deep:
             return levels
-        if self.by_panels:
-            levels.append(Level("m", plan.mr, "panel"))
-        return [*levels, Level("m", plan.mr, "tile")]
+        # Where tiles of columns are innermost, a block is one row of tiles.
+        words = ("panel", "tile")[(not self.by_panels) + (plan.innermost == "n") :]
+        return [*levels, *(Level("m", plan.mr, word) for word in words)]
 
     def cut(self) -> None:
         """Cut the nests' axes into blocks and tiles, and run the nests block by block and tile by tile."""
@@ -435,8 +435,8 @@ class _Tiles:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
         results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
-        # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; those of rows; columns.
-        loops = self.kept.levels[-1 - self.by_panels - (self.plan.innermost == "n")]
+        # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; that over tiles.
+        loops = self.kept.levels[-1 - self.by_panels]
         hints.results(results, loops.copies, in_sums=self.takes_hints_in_sums)
 
     def _is_of_blocks(self, cut: Panels) -> bool:

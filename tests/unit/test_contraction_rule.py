@@ -62,6 +62,15 @@ def test_rows_that_come_from_beyond_l2_are_asked_for():
     assert "loop.prefetch %a" not in loops(96, 96, 96)
 
 
+@pytest.mark.parametrize("epilogue", [False, True])
+def test_blocks_of_one_row_of_tiles_are_cut_once(epilogue: bool):
+    a, b = np.zeros((512, 512), np.float32), np.zeros((512, 512), np.float32)
+    low = sw.jit(lambda a, b: sw.relu(a @ b) if epilogue else a @ b, target="zen5").lower(a, b)
+    cuts = re.findall(r'schedule.split "\S+/(i\S*)" .*outer = "(\S+?)(?:_\d)?"', low.script())
+    assert "N tiles innermost" in str(low.plan())
+    assert {outer for _, outer in cuts} == ({"i.block", "i.tile"} if epilogue else {"i.block"})
+
+
 @pytest.mark.parametrize("k", [400, 410])
 def test_terms_are_written_out_in_parts_of_one_length(k: int):
     """What is left of a sum in parts of 32 terms stands apart, so that two terms of each part stand in an iteration."""
