@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 
 import islpy as isl
@@ -24,7 +23,7 @@ from ...dialects.affine_substitution import difference, plus
 from ...dialects.loop import LoopKind, RunMode, kind_attribute, mode_attribute
 from ...dialects.schedule.steps import Split, Vectorize
 from ...dialects.shaped import memref_type
-from ...frozen import frozen
+from ...frozen import frozen, replaced
 from ..step_support.handles import loop_handle
 from ..step_support.kinds import parallel_loops, weakest
 from ..step_support.made import VectorLoop
@@ -148,7 +147,7 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
             f"loop '{inside.loop_name.data}' inside of it is marked 'vector' and not both are parallel",
             remedy="mark one of the two",
         )
-    return replace(plan, kind=kind)
+    return replaced(plan, kind=kind)
 
 
 def _lanes_inside(for_op: loop.ForOp) -> loop.ForOp | None:
@@ -171,9 +170,9 @@ def _with_split(step: Vectorize, nests: Nests, plan: VectorizePlan) -> Vectorize
         raise refuse(step, f"it has to be split first, and {refusal.reason}") from refusal
     assert isinstance(split, SplitPlan)
     if split.tail != "guard":
-        return replace(plan, split=split)
+        return replaced(plan, split=split)
     # The lanes keep a constant number: not the loop but each lane is tested.
-    return replace(plan, split=replace(split, tail="whole"), guard=upper_bound(plan.for_op))
+    return replaced(plan, split=replaced(split, tail="whole"), guard=upper_bound(plan.for_op))
 
 
 # What stands in the body.

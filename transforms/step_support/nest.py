@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
@@ -128,7 +128,8 @@ class Nest:
             return self._loops
         found: dict[str, list[loop.ForOp]] = {}
         for op in self.loops():
-            found.setdefault(cast("StringAttr", op.properties["loop_name"]).data, []).append(op)
+            name: Any = op.properties["loop_name"]
+            found.setdefault(name.data, []).append(op)
         if not self._is_changing:
             self._loops = found
         return found
@@ -201,19 +202,13 @@ class Nest:
 
         They differ from each other and from all loops that stay.
         """
-        gone = set(map(id, replaced))
-        taken = {
-            name
-            for name, loops in self._loops_by_name().items()
-            if any(id(op) not in gone for op in loops)
-        }
+        gone, loops = set(map(id, replaced)), self._loops_by_name()
         chosen: list[str] = []
         for name in names:
             candidate, number = name, 0
-            while candidate in taken:
+            while candidate in chosen or any(id(op) not in gone for op in loops.get(candidate, ())):
                 number += 1
                 candidate = f"{name}_{number}"
-            taken.add(candidate)
             chosen.append(candidate)
         return chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import gcd
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr
@@ -97,7 +97,7 @@ def _is_plain(nest: Nest, op: Operation) -> bool:
     """Whether all expressions of an operation have each term once, as most: then nothing depends on what is around it."""
     known, own = nest.plain_maps, op.properties
     for name in _MAPS.get(type(op), ()):
-        map_ = cast("AffineMapAttr", own[name])
+        map_: Any = own[name]
         if id(map_) not in known:
             if not all(map(has_each_term_once, map_.data.results)):
                 return False
