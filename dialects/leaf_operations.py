@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -144,7 +144,10 @@ def jump(
 ) -> OpT:
     """As `kind.create`, for an operation that goes on in one of other blocks."""
     op = leaf(kind, operands, (), properties, location=location)
-    op.successors = successors
+    op._successors = tuple(successors)
+    op._successor_uses = uses = tuple([Use(op, index) for index in range(len(successors))])
+    for successor, use in zip(successors, uses, strict=True):
+        successor.add_use(use)
     return op
 
 
@@ -183,7 +186,8 @@ def word_attribute(value: int) -> IntegerAttr[IntegerType]:
 
 def map_of(op: Operation, name: str) -> AffineMap:
     """The affine map that a property of an operation is: `op.upper_map.data` without xDSL's accessor."""
-    return cast("AffineMapAttr", op.properties[name]).data
+    attribute: Any = op.properties[name]
+    return attribute.data
 
 
 def map_attribute(map_: AffineMap) -> AffineMapAttr:

@@ -50,8 +50,13 @@ def contiguous(type_: Tensor) -> Buffer:
 
 def row_major(element: ElementT, shape: Sequence[int]) -> MemRefType[ElementT]:
     """As `MemRefType(element, shape)`, which asks at length whether the shape is an attribute."""
+    return cast("MemRefType[ElementT]", _row_major(element, tuple(shape)))
+
+
+@lru_cache(maxsize=1024)
+def _row_major(element: Attribute, shape: tuple[int, ...]) -> Buffer:
     sizes = ArrayAttr([IntAttr(size) for size in shape])
-    return cast("MemRefType[ElementT]", MemRefType.new((sizes, element, _PLAIN, _PLAIN)))
+    return MemRefType.new((sizes, element, _PLAIN, _PLAIN))
 
 
 _PLAIN = NoneAttr()

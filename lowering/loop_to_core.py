@@ -22,7 +22,14 @@ from ..analysis.operations import operands_of, operations_in, operations_of, ope
 from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
-from ..dialects.leaf_operations import keep_name, leaf, operand_segments, structured, take_name
+from ..dialects.leaf_operations import (
+    copy_of,
+    keep_name,
+    leaf,
+    operand_segments,
+    structured,
+    take_name,
+)
 from ..dialects.shaped import memref_type
 from ..dialects.upstream.memref import PrefetchOp
 from ..frozen import frozen
@@ -127,6 +134,9 @@ class FunctionConverter:
 
     def _clone(self, op: Operation, builder: CoreBuilder) -> None:
         """Copy an operation that is core already; loops inside its regions are converted."""
+        if not op.regions and not op.successors:
+            builder.insert(copy_of(op, self.values))
+            return
         new = op.clone_without_regions(self.values, self.blocks)
         for old_region, new_region in zip(op.regions, new.regions, strict=True):
             new_region.add_block(_empty_copy(old_region))
@@ -477,4 +487,3 @@ def _convert_function(function: func.FuncOp) -> None:
     )
     converter.convert_region(old, new)
     converter.expander.drop_unused_constants()
-    old.drop_all_references()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Set
+from functools import cache
 from typing import ClassVar
 
 from xdsl.passes import ModulePass
@@ -30,13 +31,18 @@ class StepwellPass(ModulePass):
     """The integer options that may be zero, which then means something of its own."""
 
     def __post_init__(self) -> None:
-        for option in dataclasses.fields(self):
-            value, least = getattr(self, option.name), int(option.name not in self.zero_has_meaning)
-            if option.name == "fp":
+        for name in _options_of(type(self)):
+            value, least = getattr(self, name), int(name not in self.zero_has_meaning)
+            if name == "fp":
                 fp_contract(value)
-            if option.name == "target" and value != "host":  # which is looked at when it is needed
+            if name == "target" and value != "host":  # which is looked at when it is needed
                 Target.of(value)
             if isinstance(value, int) and not isinstance(value, bool) and value < least:
                 raise StepwellError(
-                    f"found {option.name.replace('_', '-')}={value} for pass '{self.name}', expected at least {least}; mend it"
+                    f"found {name.replace('_', '-')}={value} for pass '{self.name}', expected at least {least}; mend it"
                 )
+
+
+@cache
+def _options_of(pass_class: type[StepwellPass]) -> tuple[str, ...]:
+    return tuple(option.name for option in dataclasses.fields(pass_class))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -163,6 +164,11 @@ class StoreOp(IRDLOperation):
         return op
 
 
+@cache
+def _hints(is_write: bool, locality: int) -> Mapping[str, Attribute]:
+    return {"is_write": BoolAttr.from_bool(is_write), "locality": IntegerAttr(locality, i32)}
+
+
 @by_position
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
@@ -194,7 +200,7 @@ class PrefetchOp(IRDLOperation):
         map_, values = (
             bound((indices, operands)) if isinstance(indices, AffineMap) else access(indices)
         )
-        hints = {"is_write": BoolAttr.from_bool(is_write), "locality": IntegerAttr(locality, i32)}
+        hints = _hints(is_write, locality)
         fill(self, (buffer, *values), (), {"map": map_attribute(map_), **hints})
 
     def verify_(self) -> None:
