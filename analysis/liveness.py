@@ -49,17 +49,17 @@ def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
     is defined outside, all of it does, since it may come back to its start.
     """
     ops = operations_inside(block)
-    first = {op: number for number, op in enumerate(ops)}
+    first = {id(op): number for number, op in enumerate(ops)}
     last = dict(first)
     for op in reversed(ops):
-        around = op.parent_op()
-        if around is not None and around in last:
-            last[around] = max(last[around], last[op])
+        around = id(op.parent_op())
+        if around in last:
+            last[around] = max(last[around], last[id(op)])
     ranges: list[LiveRange] = []
     for buffer, size in sizes.items():
         used = _users_at_home(buffer, block)
         if used:
-            low, high = min(first[op] for op in used), max(last[op] for op in used)
+            low, high = min(first[id(op)] for op in used), max(last[id(op)] for op in used)
             ranges.append(LiveRange(buffer, size, low, high))
     return ranges
 

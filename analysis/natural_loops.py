@@ -16,30 +16,30 @@ def innermost_loops(order: Sequence[Block]) -> list[set[Block]]:
     Where an edge goes back to a block that can be reached around (irreducible control flow), the loop has all
     blocks on the way.
     """
-    position = {block: number for number, block in enumerate(order)}
-    before: dict[Block, list[Block]] = {block: [] for block in order}
-    back: dict[Block, list[Block]] = {}
-    for block in order:
+    # Blocks are numbered: xDSL's hash of a block takes a call.
+    numbers = {id(block): number for number, block in enumerate(order)}
+    before: list[list[int]] = [[] for _ in order]
+    back: dict[int, list[int]] = {}
+    for number, block in enumerate(order):
         for successor in successors_of(block):
-            before[successor].append(block)
-            if position[successor] <= position[block]:
-                back.setdefault(successor, []).append(block)
-    loops = {header: _blocks_between(header, ends, before) for header, ends in back.items()}
+            to = numbers[id(successor)]
+            before[to].append(number)
+            if to <= number:
+                back.setdefault(to, []).append(number)
+    loops = {header: _between(header, ends, before) for header, ends in back.items()}
     return [
-        blocks
-        for header, blocks in loops.items()
-        if not any(other in blocks for other in loops if other is not header)
+        {order[number] for number in inside}
+        for header, inside in loops.items()
+        if not any(other in inside for other in loops if other != header)
     ]
 
 
-def _blocks_between(
-    header: Block, ends: Sequence[Block], before: dict[Block, list[Block]]
-) -> set[Block]:
+def _between(header: int, ends: Sequence[int], before: Sequence[Sequence[int]]) -> set[int]:
     found = {header}
     pending = list(ends)
     while pending:
-        block = pending.pop()
-        if block not in found:
-            found.add(block)
-            pending += before[block]
+        number = pending.pop()
+        if number not in found:
+            found.add(number)
+            pending += before[number]
     return found

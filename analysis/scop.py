@@ -185,7 +185,7 @@ class Scop:
                 inside = (*loops, cast("loop.ForOp", op)) if kind is loop.ForOp else loops
                 for inner in map(id, blocks_of(op)):
                     loops_of[inner], levels[inner] = inside, level
-            else:
+            elif kind is not loop.YieldOp:
                 for buffer, is_write in _touched(op):
                     root = self.aliases.root(buffer)
                     yield Access(op, f"A{number}", root, is_write, loops, buffer, self)
@@ -333,9 +333,9 @@ def _loops_of(buffer: SSAValue, frame: Frame) -> int:
 
 def _is_harmless(op: Operation) -> bool:
     """Whether the operation touches no memory whose contents matter: pure, or making a scratch buffer."""
-    effects = get_effects(op)
     if isinstance(op, func.ReturnOp | loop.PrefetchOp | loop.YieldOp):
         return True
+    effects = get_effects(op)
     return effects is not None and all(e.kind is MemoryEffectKind.ALLOC for e in effects)
 
 

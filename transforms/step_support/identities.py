@@ -41,26 +41,27 @@ class Identities:
     """
 
     def __init__(self) -> None:
-        self._of: dict[Subject, Identity] = {}
+        self._of: dict[int, Identity] = {}
+        """by the identity of what each stands for, which it keeps"""
         self._copied: set[Identity] = set()
         """what there have been copies of"""
 
     def of(self, subject: Subject) -> Identity:
         """The identity of a loop or buffer that stands in the function."""
-        found = self._of.get(subject)
+        found = self._of.get(id(subject))
         if found is None:
-            found = self._of[subject] = Identity(subject)
+            found = self._of[id(subject)] = Identity(subject)
         return found
 
     def known(self, subject: Subject) -> Identity | None:
         """The same, None when nobody has asked for it yet; then it is no copy."""
-        return self._of.get(subject)
+        return self._of.get(id(subject))
 
     def copied(self, old: Subject, new: Subject) -> None:
         """Note that `new` is a copy of `old`."""
         root = self.of(old).root
         self._copied.add(root)
-        self._of[new] = Identity(new, root)
+        self._of[id(new)] = Identity(new, root)
 
     def was_copied(self, identity: Identity) -> bool:
         """Whether there is, or has been, a copy of a loop or buffer, or it is one itself."""
@@ -68,21 +69,21 @@ class Identities:
 
     def moved(self, old: Subject, new: Subject) -> None:
         """Note that `new` has been made to take the place of `old`."""
-        identity = self._of.pop(old, None)
+        identity = self._of.pop(id(old), None)
         if identity is not None:
             identity.subject = new
-            self._of[new] = identity
+            self._of[id(new)] = identity
 
     def end_erased(self, describe: Callable[[], str]) -> None:
         """Note for what is no longer in the function that a step, which is written as `describe` says, has ended it."""
-        gone = [subject for subject in self._of if not _is_there(subject)]
+        gone = [key for key, each in self._of.items() if not _is_there(each.subject)]
         step = describe() if gone else ""
-        for subject in gone:
-            self._of.pop(subject).ended_by = step
+        for key in gone:
+            self._of.pop(key).ended_by = step
 
     def all(self) -> dict[Identity, Subject]:
         """The identities of what is there, each with what it is, for `restore`."""
-        return {identity: subject for subject, identity in self._of.items()}
+        return {identity: identity.subject for identity in self._of.values()}
 
     def restore(
         self, saved: Mapping[Identity, Subject], clones: Mapping[Subject, Subject], undone: str
@@ -98,7 +99,7 @@ class Identities:
         self._of = {}
         for identity, subject in (later | dict(saved)).items():
             identity.subject, identity.ended_by = clones[subject], ""
-            self._of[identity.subject] = identity
+            self._of[id(identity.subject)] = identity
 
 
 def subjects_in(root: Operation) -> Iterator[Subject]:
@@ -117,6 +118,6 @@ def _is_there(subject: Subject) -> bool:
     if type(subject) is loop.ForOp:
         return subject.parent is not None
     owner = cast("SSAValue", subject).owner
-    if type(owner) is Block:
-        return owner.parent is not None
-    return owner.parent is not None and subject in cast("Operation", owner).results
+    if owner.parent is None:
+        return False
+    return type(owner) is Block or any(each is subject for each in cast("Operation", owner).results)
