@@ -25,7 +25,7 @@ def pack_in_first_tiles(
     assert front is not None
     (first_tiles,), (first_sums,) = tiles.copies_in(front), sums.copies_in(front)
     s.order(panel, summed, element)
-    s.tidy()
+    s.simplify(s.name)  # the loop over one iteration goes
     s.fuse_loops(panel, first_tiles)
     s.fuse_loops(summed, first_sums)
     s.vectorize(element)
