@@ -34,6 +34,7 @@ from .register_tile import (
     in_lanes,
     keep_in_registers,
     pad_loops,
+    result_dimensions,
     vector_span,
     write_out,
     write_out_finish,
@@ -86,17 +87,7 @@ class _Tiles:
         Where panels are worked on further, a part that tiles write in a copy of them has to be known to be all of it.
         """
         self.result = s.buffer(kernel.buffers[c.result.buffer])
-        self.rank = len(c.result.subscripts)
-        row, column = (c.result.dimension_of(axis) for axis in (c.m[-1], c.n[-1]))
-        assert row is not None and column is not None, "a contraction's subscripts are single axes"
-        self.row_axis, self.column_axis = row, column
-        """dimensions of the result, or of a panel of it"""
-        self.panel_order: tuple[int, ...] = ()
-        if c.stride(c.result, c.n[-1]) != 1:
-            order = list(range(self.rank))
-            order[row], order[column] = column, row
-            self.panel_order = tuple(order)
-            self.row_axis, self.column_axis = column, row
+        self.row_axis, self.column_axis, self.panel_order = result_dimensions(c)
         self.loops = [s.handle(op) for op in kernel.loops[c.number]]
         inner = (c.m[-1], c.n[-1], *c.k)
         self.batch = [axis for axis in range(len(self.loops)) if axis not in inner]
@@ -335,8 +326,7 @@ class _Tiles:
         elif into == "right" and self.column_backs:
             extent -= self.n % self.plan.nr
         along, summed = (stride_of_sources(c, access, axis) == 1 for axis in (own, c.k[-1]))
-        in_block = 0 if block is None else block_size
-        self.packings.append(Packing(staged, order, size, extent, along, summed, block, in_block))
+        self.packings.append(Packing(staged, order, size, extent, along, summed, block, block_size))
         if within is None:
             self.staged.append(access)
         return staged
@@ -404,7 +394,7 @@ class _Tiles:
             if (tile.tall, tile.wide) == (plan.mr, plan.nr):
                 self.whole_sums += self.summed.copies_in(handle)
             result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
-            pads = tuple(sizes.get(axis, 1) for axis in range(self.rank))
+            pads = tuple(sizes.get(axis, 1) for axis in range(len(self.c.result.subscripts)))
             if self.by_panels:
                 around = next(copy for copy in self.shared.copies if is_in(handle, copy))
                 result = panels[around] = panels.get(around) or self._panel(around, pads)
@@ -434,20 +424,17 @@ class _Tiles:
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
-        results = [self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams]
+        results = (self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams)
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; that over tiles.
-        loops = self.kept.levels[-1 - self.by_panels]
-        hints.results(results, loops.copies, in_sums=self.takes_hints_in_sums)
+        around = self.kept.levels[-1 - self.by_panels].copies
+        hints.results(results, around, in_sums=self.takes_hints_in_sums)
 
-    def _is_of_blocks(self, cut: Panels) -> bool:
-        """Whether it is the copy of B that is made block by block."""
-        return cut.packing.staged.buffer == self.panels
-
-    def _pack_in_first_tiles(self) -> LoopHandle:
-        """Have the tiles of the first rows copy the panels of B that they use: the loop over their terms."""
-        (panels,) = (cut for cut in self.cut_copies if self._is_of_blocks(cut))
-        block, tiles = self._level("m", "block"), self._level("n", "tile")
-        return pack_in_first_tiles(self.s, panels, block, tiles, self.summed)
+    def _pack_in_first_tiles(self) -> tuple[LoopHandle, ...]:
+        """Have the tiles of the first rows copy the panels of B that they use; the loops of their hints."""
+        (panels,) = (cut for cut in self.cut_copies if cut.packing.staged.buffer == self.panels)
+        rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
+        loops = self._level("m"), self._level("n", "tile"), self.summed
+        return pack_in_first_tiles(self.s, panels, *loops, rows, self.plan.prefetch_terms)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""
@@ -491,22 +478,17 @@ class _Tiles:
                 is_last = any(is_in(copy, back) for back in self.column_backs)
                 columns = self.n % self.plan.nr if is_last else min(self.n, self.plan.nr)
                 in_lanes(s, copy, vector_span(columns, self.lanes))
-        in_tiles = self.plan.pack_in_tiles
-        apart = [cut for cut in self.cut_copies if not (in_tiles and self._is_of_blocks(cut))]
+        in_tiles = self.panels if self.plan.pack_in_tiles else None
+        apart = [cut for cut in self.cut_copies if cut.packing.staged.buffer != in_tiles]
         arranged = arrange_panels(s, apart, self.lanes)
         vectorize_in_blocks(s, [(copy, n) for loop, n in self.computed for copy in loop.copies])
         if self.peels_tiles:
             self._peel_rows()
-        first_sums = self._pack_in_first_tiles() if in_tiles else None
+        short = [*self._pack_in_first_tiles()] if in_tiles else []
         self._fetch_ahead()
-        if first_sums is not None:
-            rows = s.buffer(self.kernel.buffers[self.c.right.buffer])
-            self.hints.loops += s.prefetch(
-                rows, first_sums, self.plan.prefetch_terms, locality=2
-            ).loops
         s.tidy()
         vectorize_panels(s, arranged)
-        short = list(self.hints.loops)
+        short += self.hints.loops
         for tile, kept in self.tiles:
             copied = kept.copy_along(self.row_axis), kept.out_along(self.row_axis)
             short += [*tile.rows, *(loop for loop in copied if loop is not None)]
@@ -514,6 +496,5 @@ class _Tiles:
             write_out(s, loop)
         if self.finish is not None and not self.is_deep:
             write_out_finish(s, self.finish.row, finishing_work(self.c))
-        # In the tiles that are whole, as those at the edges run seldom.
-        for loop in self.whole_sums:
+        for loop in self.whole_sums:  # those of tiles at the edges run seldom
             write_out_sum(s, self.hints.terms(loop), self.plan.mr, self.vectors, self.core)

@@ -7,26 +7,32 @@ of a tile last as long as these take, if they are asked for early enough.
 
 from __future__ import annotations
 
-from ..transforms.step_support.handles import LoopHandle
+from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from .panels import Panels
 from .session import Session
 
 
 def pack_in_first_tiles(
-    s: Session, panels: Panels, rows: LoopHandle, tiles: LoopHandle, sums: LoopHandle
-) -> LoopHandle:
+    s: Session,
+    panels: Panels,
+    blocks: LoopHandle,
+    tiles: LoopHandle,
+    sums: LoopHandle,
+    rows: BufferHandle,
+    ahead: int,
+) -> tuple[LoopHandle, ...]:
     """
-    Have the tiles of the first iteration of the loop over `rows`, which follows a copy of B, make the copy: `tiles` is the loop over panels
-    in it, and `sums` the one over terms. The loop over terms that copies each and uses it.
+    Have the tiles of the first of some blocks of rows, which follow a copy of B's `rows`, make the copy, and ask for rows so many terms
+    `ahead`, to L2. `tiles` is the loop over panels in a block, and `sums` the one over terms. The loops of the hints.
     """
     panel, summed, element = panels.panel, panels.summed, panels.element
     assert panel is not None and summed is not None and element is not None
-    front = s.peel(rows, front=1).front
+    front = s.peel(blocks, front=1).front
     assert front is not None
     (first_tiles,), (first_sums,) = tiles.copies_in(front), sums.copies_in(front)
     s.order(panel, summed, element)
-    s.simplify(s.name)  # the loop over one iteration goes
+    s.simplify(s.name)  # the loop over one block goes
     s.fuse_loops(panel, first_tiles)
     s.fuse_loops(summed, first_sums)
     s.vectorize(element)
-    return summed
+    return s.prefetch(rows, summed, ahead, locality=2).loops

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..analysis.facts import Contraction
 from ..analysis.plans.cost import round_up
 from ..analysis.plans.terms_written_out import CONTROL_SHARE, can_write_out, terms_written_out
 from ..frozen import frozen
@@ -112,6 +113,20 @@ def write_out_terms(
     count = terms_written_out(cycles, share)
     if count > 1 and not loop.is_gone and loop.trips is not None and loop.trips >= 2 * count:
         s.unroll(loop, count)
+
+
+def result_dimensions(c: Contraction) -> tuple[int, int, tuple[int, ...]]:
+    """
+    The dimensions of rows and columns in a contraction's result, or in a panel of it, which has columns last; and the order of the result's
+    dimensions in a panel, empty where it is the result's own.
+    """
+    row, column = (c.result.dimension_of(axis) for axis in (c.m[-1], c.n[-1]))
+    assert row is not None and column is not None, "a contraction's subscripts are single axes"
+    if c.stride(c.result, c.n[-1]) == 1:
+        return row, column, ()
+    order = list(range(len(c.result.subscripts)))
+    order[row], order[column] = column, row
+    return column, row, tuple(order)
 
 
 def vector_span(extent: int, width: int) -> int:

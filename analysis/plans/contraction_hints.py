@@ -54,9 +54,9 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
 
 def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     """
-    How many terms ahead the tiles of the first rows ask for rows of B that they pack: what memory takes to answer twice, as others ask
-    meanwhile; too early does no harm. 0 where they do not pack them, but a copy before: where B is not in pieces of rows, beyond L2 and apart, or there is
-    nothing to wait for.
+    How many terms ahead the tiles of the first rows ask for rows of B that they pack: as many as memory takes to answer twice, since
+    others ask meanwhile; too early does no harm. 0 where they do not pack them, but a copy before does: where B does not come from
+    beyond L2 in pieces of rows that are apart.
     """
     problem, right = known.problem, known.problem.right
     vectors = -(-plan.nr // known.lanes)
