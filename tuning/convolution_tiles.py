@@ -104,6 +104,10 @@ class _Tiles:
         update = [self.s.handle(op) for op in self.kernel.loops[c.number]]
         self.summed = {axis: update[axis] for axis in self.plan.summed}
         summed = list(self.summed.values())
+        if block := self.plan.block:
+            outer, inner = self.s.cut(summed[-1], block, "block", "channel", tail="perfect")
+            self.summed[self.plan.summed[-1]] = inner
+            summed = [outer, *summed[:-1], inner]
         self.update = self._cut(c.number, c.result, "each", self.axes, summed)
         if c.finished is not None:
             statements = (c.facts.statements[number] for number in c.facts.nest(c.finished))
@@ -436,7 +440,7 @@ class _Tiles:
             if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
         ]
         few = 2 * terms_written_out(cycles, CONTROL_SHARE)
-        if last not in c.window and c.extent((last,)) < few:
+        if last not in c.window and (plan.block or c.extent((last,))) < few:
             for loop in loops:
                 if loop not in self.beside:
                     write_out(self.s, loop)

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from heapq import nsmallest
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,14 +22,11 @@ from ..facts import Contraction
 from .convolution_bound import Bound, Counted, Numbers
 from .convolution_cost import Model
 from .convolution_hints import with_hints
-from .convolution_plan import ConvolutionPlan
+from .convolution_plan import ConvolutionPlan, SizedAxes
 from .cost import Cost
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
-
-SizedAxes: TypeAlias = tuple[tuple[int, int], ...]
-"""The axes of a tile, with how many elements it has of each."""
 
 Order: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Of the dimensions of the image's padded copy, none where there is no copy, and of the summed axes."""
@@ -177,8 +174,23 @@ def _plans(
         plan = ConvolutionPlan(
             sizes, summed, halo, tile.packs, is_alone, model.result_is_far, skips=skips
         )
-        for outside in _orders(c, model, plan):
-            yield with_hints(model, replaced(plan, outside=outside))
+        for block in _blocks(model, plan):
+            for outside in _orders(c, model, plan):
+                yield with_hints(model, replaced(plan, outside=outside, block=block))
+
+
+def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
+    """
+    The channels for which the window goes by at a time: all of them, 0; where L1 does not keep what a tile reads of these, the
+    largest equal blocks of which it does.
+    """
+    yield 0
+    channels = model.terms_of_run(plan)
+    if not model.has_blocks(plan.summed) or channels == model.terms:
+        return
+    sizes = (channels // count for count in range(2, channels) if channels % count == 0)
+    if model.run(plan, channels) > model.near_1:
+        yield from islice((n for n in sizes if model.run(plan, n) <= model.near_1), 1)
 
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:

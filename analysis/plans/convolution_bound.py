@@ -102,10 +102,12 @@ class Bound:
         if model.is_window_alone:
             return np.zeros(len(sizes))
         image, weights = (self._touched(sizes, one, self.summed) for one in (left, right))
+        both = image + weights
+        if model.has_blocks(self.summed):  # L1 keeps what a tile reads of few enough channels
+            return np.where(both <= model.near_1, np.minimum(image, weights), both)
         innermost = self.summed[-1:]
         run = self._touched(sizes, left, innermost) + self._touched(sizes, right, innermost)
         runs = model.terms / max(1, model.extents[self.summed[-1]])
-        both = image + weights
         again = np.where(run <= model.near_1, both, np.maximum(both, run * runs))
         return np.where(both <= model.near_1, np.minimum(image, weights), again)
 

@@ -17,7 +17,7 @@ from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .convolution_padding import Padding
-from .convolution_plan import ConvolutionPlan, Loads
+from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
 from .convolution_traffic import Traffic
 from .cost import (
     Cost,
@@ -221,6 +221,8 @@ class Model:
             step = max(step, core.fma_latency + 1)
         step *= self.issuing
         ending = ending_cycles(core, rows, instruction * vectors)
+        if plan.block:  # the loop over the channels of a block ends for each element of the window
+            ending += core.mispredict * self.terms / plan.block
         if self.is_along[plan.lanes]:
             return self.summed(plan) * step + ending
         # The tile is transposed in registers and finished then, or stored by elements.
@@ -343,10 +345,7 @@ class Model:
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
         reading = self._reading(plan, from_l2)
-        waiting = max(0.0, reading - computing)
-        if self.is_scattered(plan):
-            waiting = mixed(computing, reading) - computing
-        return waiting + self.unhidden * reading
+        return mixed(computing, reading) - computing + self.unhidden * reading
 
     def is_scattered(self, plan: ConvolutionPlan) -> bool:
         """Whether the image is read in more places at a time than prefetchers follow."""
@@ -373,18 +372,31 @@ class Model:
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
-        left, right, summed = self.c.left, self.c.right, plan.summed
-        image, weights = self._touched(plan, left, summed), self._touched(plan, right, summed)
+        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
+        image, weights = (self._touched(plan, one, every) for one in (self.c.left, self.c.right))
         if image + weights <= self.near_1:
             return weights if self.traffic.has_rows_outside(plan) else image
-        innermost = summed[-1:]
-        run = self._touched(plan, left, innermost) + self._touched(plan, right, innermost)
-        runs = self.terms / max(1, self.extents[plan.summed[-1]])
-        return image + weights if run <= self.near_1 else max(image + weights, run * runs)
+        terms = self.terms_of_run(plan)
+        run = self.run(plan, terms)
+        is_kept = run <= self.near_1
+        return image + weights if is_kept else max(image + weights, run * self.terms / terms)
 
-    def _touched(self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]) -> float:
+    def terms_of_run(self, plan: ConvolutionPlan) -> int:
+        """The iterations of the innermost loop of a sum."""
+        return max(1, plan.block or self.extents[plan.summed[-1]])
+
+    def run(self, plan: ConvolutionPlan, terms: int) -> float:
+        """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""
+        summed = ((plan.summed[-1], terms),)
+        return sum(self._touched(plan, one, summed) for one in (self.c.left, self.c.right))
+
+    def has_blocks(self, summed: Sequence[int]) -> bool:
+        """Whether sums may go through channels by blocks, each with the whole window: it is around the channels else."""
+        return self.c.statement.reassociates and summed[-1] not in self.c.window
+
+    def _touched(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> float:
         """
-        Bytes, in whole lines, that a tile reads of an operand while these summed axes run. A piece begins anywhere in a line
+        Bytes, in whole lines, that a tile reads of an operand while summed axes run, each so far. A piece begins anywhere in a line
         unless all of them are whole lines, and lines apart.
         """
         is_right = access is self.c.right
@@ -412,14 +424,12 @@ class Model:
         count, run = self.pieces(plan, self.c.left, ())
         return count * -(-run // self.line)
 
-    def pieces(
-        self, plan: ConvolutionPlan, access: Access, summed: tuple[int, ...]
-    ) -> tuple[int, int]:
-        """The pieces of memory that a tile reads of an operand while summed axes run, and the bytes of one."""
+    def pieces(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> tuple[int, int]:
+        """The pieces of memory that a tile reads of an operand while summed axes run, each so far, and the bytes of one."""
         is_right = access is self.c.right
         moving = self.moving_right if is_right else self.moving_left
         sizes = {axis: size for axis, size in plan.tile if axis in moving}
-        sizes |= {axis: self.extents[axis] for axis in summed if axis in moving}
+        sizes |= {axis: extent for axis, extent in summed if axis in moving}
         bytes_ = self.c.facts.element_bytes(access)
         if plan.packs and is_right:
             return 1, prod(sizes.values()) * bytes_

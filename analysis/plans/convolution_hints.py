@@ -37,7 +37,7 @@ def image_terms_ahead(model: Model, plan: ConvolutionPlan) -> int:
         return 0
     loads = model.loaded(plan, c.left) + model.loaded(plan, c.right)
     lines = model.image_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
-    return terms_ahead(model.core, model.accumulators(plan), loads, lines, model.extents[last])
+    return terms_ahead(model.core, model.accumulators(plan), loads, lines, model.terms_of_run(plan))
 
 
 def asks_for_weights(model: Model, plan: ConvolutionPlan) -> bool:

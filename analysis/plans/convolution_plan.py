@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ...frozen import frozen
+
+SizedAxes: TypeAlias = tuple[tuple[int, int], ...]
+"""Axes, with how many elements there are of each."""
 
 
 @frozen
@@ -16,7 +19,7 @@ class ConvolutionPlan:
 
         for batch, outside, n, m (tiles):   # a block of weights stays near while all of the image goes by
           acc[tile] = 0                 # in registers
-          for summed (channels, window):
+          for summed (blocks of channels, window, channels):
             acc[tile] += image[m + window] * weights[n, summed]
           result = finished(acc)
 
@@ -25,7 +28,7 @@ class ConvolutionPlan:
     High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018, have the former on blocked channels.)
     """
 
-    tile: tuple[tuple[int, int], ...]
+    tile: SizedAxes
     """axes of the contraction, with how many elements of each a register tile has; the last one is in lanes"""
     summed: tuple[int, ...]
     """the axes that are summed over, outermost first"""
@@ -56,6 +59,11 @@ class ConvolutionPlan:
     """while all weights go by for a tile of rows, the next one's part of the image is asked for, a part of it in each step of the sums"""
     prefetch_terms: int = 0
     """how many terms ahead the image's elements are asked for, to L1; 0 for not at all"""
+    block: int = 0
+    """
+    channels, along the innermost summed axis, for which all of the window goes by before it does for the next ones: so many stay in
+    L1 meanwhile. 0 for all of them
+    """
 
     @property
     def lanes(self) -> int:
@@ -83,6 +91,7 @@ class ConvolutionPlan:
         words += [f"leaves out terms outside of it along axes {along}"] if along else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
+        words += [f"{self.block} channels at a time"] if self.block else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []
         words += ["prefetches the result"] if self.prefetch_result else []

@@ -221,3 +221,34 @@ def test_two_terms_are_written_out_where_registers_hold_what_they_load(
     plan = replace(first.plan, tile=((width, rows), (outputs, columns)), packs=True)
     assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
     assert ("stepwell.unrolled" in f"{module}") == is_written_out
+
+
+@pytest.mark.parametrize("core", ["zen4", "zen5"])
+def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str):
+    """All of them would come from L2 again for each element of the window. Sums that keep their order have no blocks."""
+    x, weights = np.zeros((1, 96, 80, 80), np.float32), np.zeros((24, 96, 3, 3), np.float32)
+    for fp, size, is_cut in (
+        ("contract", "", True),
+        ("contract", ":l1=512K", False),
+        ("strict", "", False),
+    ):
+        low = sw.jit(lambda x: sw.conv(x, weights, padding=1), fp=fp).lower(x)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        (plan,) = convolution.propose(found, Target.of(f"{core}{size}"), 1)
+        assert (0 < plan.block < 96) == is_cut, (fp, size)
+
+
+@pytest.mark.parametrize("packs", [True, False])
+@pytest.mark.parametrize("size", [7, 30])
+def test_blocks_of_channels_add_up_to_the_same_sums(size: int, packs: bool):
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((2, 24, size, size + 3), np.float32)
+    low = convolved(x, rng.standard_normal((100, 24, 3, 3), np.float32))
+    module, target = low.unscheduled(), Target.of("host")
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    plan = replace(first.plan, packs=packs, block=8, prefetch_block=packs, prefetch_weights=packs)
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    options = Options(target=target, schedule=False)
+    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)

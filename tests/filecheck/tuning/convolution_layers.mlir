@@ -10,11 +10,11 @@
 // SPR: c3_28.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the image 11 terms ahead;
 // SPR: c3_14.
-// SPR-NEXT: chosen contraction: direct, tile 5x5x16 of axes 0, 1, 2, copies the image with its border, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 9x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // SPR: c3_7.
-// SPR-NEXT: chosen contraction: direct, tile 7x48 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
+// SPR-NEXT: chosen contraction: direct, tile 4x4x8 of axes 0, 1, 2, copies the image with its border, 128 channels at a time, prefetches the result;
 // SPR: c3_s2.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, 64 channels at a time, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 11 terms ahead;
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C, prefetches rows of B 11 terms ahead;
 // SPR: c1_7.
@@ -31,9 +31,9 @@
 // ZEN3: c3_28.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead, prefetches weights;
 // ZEN3: c3_14.
-// ZEN3-NEXT: chosen contraction: direct, tile 14x8 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 0, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // ZEN3: c3_7.
-// ZEN3-NEXT: chosen contraction: direct, tile 2x7x8 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN3-NEXT: chosen contraction: direct, tile 4x3x8 of axes 1, 0, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead;
 // ZEN3: c1_56.
