@@ -36,7 +36,7 @@ def decompose(op: Operation) -> None:
     builder.operation_insertion_handler.append(inserted.append)
     operands = [Expr(value, builder) for value in op.operands]
     if isinstance(op, DecomposableInParts):
-        found = op.decompose_finished(lambda part: _finished(part, op, behind), *operands)
+        found = op.decompose_finished(lambda part: finished(part, op, behind), *operands)
     else:
         found = op.decompose(*operands)
     values = [e.value for e in ((found,) if isinstance(found, Expr) else found)]
@@ -78,7 +78,7 @@ def _is_for_all_parts(value: SSAValue, op: DecomposableInParts, shape: Sequence[
     return all(extent == 1 for extent in own[op.WHOLE_AXES :])
 
 
-def _finished(part: Expr, op: DecomposableInParts, behind: Sequence[GraphOp]) -> Expr:
+def finished(part: Expr, op: DecomposableInParts, behind: Sequence[GraphOp]) -> Expr:
     """A part of an operation's result, after these functions of elements."""
     assert isinstance(op, Operation)
     value, old = part.value, op.results[0]
