@@ -119,7 +119,7 @@ class _Windows:
     def skip_padding(self) -> None:
         """Leave out terms outside of the image: of the loop over the window, or of a tile for each element of that."""
         for axis, row in self.plan.skips:
-            is_written = self.plan.is_skip_written_out(row)
+            is_written = self.plan.is_skip_written_out(axis)
             self.s.skip_padding(self.update.inside[row] if is_written else self.window[axis])
 
     def peel(self) -> None:
@@ -127,7 +127,7 @@ class _Windows:
         Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last ones where
         masks say which lanes are inside of the image, or terms are left out, too.
         """
-        short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(row)}
+        short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(axis)}
         edges: list[LoopHandle] = []
         for axis, size in self.tile:
             whole, rest = divmod(self.r.extent(axis), size)
@@ -255,6 +255,7 @@ class _Windows:
                 s.unroll(loop)
         s.tidy()
         self._finish_by_rows()
+        self._write_out_edges()
         self._write_out()
 
     def _finish_by_rows(self) -> None:
@@ -268,6 +269,14 @@ class _Windows:
             left = [loop for loop in loops if not loop.is_gone]
             for other in left[1:]:
                 self.s.fuse_loops(left[0], other)
+
+    def _write_out_edges(self) -> None:
+        """Write out the rows of tiles of which some leave out terms that others have: then each row's loops have bounds of its own."""
+        windows = [self.window[axis] for axis, _ in self.plan.skips if axis in self.plan.inner]
+        for loop in (loop for loops in self.rows for loop in loops if not loop.is_gone):
+            if any(copy.trips is None for window in windows for copy in window.copies_in(loop)):
+                self.s.unroll(loop)
+        self.s.tidy()
 
     def _in_lanes_to_memory(self, loop: LoopHandle | None, wide: int) -> None:
         """A loop that stores the result, of which lanes are left out, or in pieces where masked stores are slow."""

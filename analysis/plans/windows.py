@@ -103,7 +103,8 @@ def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     """
     The plan without a copy of the image, where vectors have masks, and only the tile's axes go beyond its border: of others each load
     would ask whether it is inside. Lanes that take every other element have masks that are numbers only where all columns are
-    written out.
+    written out. Terms above and below the image are left out where each row has its own; not for groups, of which plans of
+    contractions leave out these and others.
     """
     if model.is_strided and any(axis in plan.outer for axis in model.r.taps(plan.lanes[0])):
         return
@@ -111,7 +112,10 @@ def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     is_cut = all(axis in cut for axis in r.parallel if r.leaves(axis))
     has_masks = model.core.has_masks(r.facts.element_bytes(r.image))
     if plan.halo and has_masks and is_cut and r.leaves(plan.lanes[0]):
-        yield replaced(plan, halo=False, strips=False, masked=True)
+        skips = model.padding.skipped(dict([] if plan.rows is None else [plan.rows]), plan.lanes[0])
+        left = () if r.is_contraction or model.mixes_tiles(plan) else skips
+        inside = tuple((axis, row) for axis, row in left if axis in plan.inner)
+        yield replaced(plan, halo=False, strips=False, masked=True, skips=inside)
 
 
 def _skipping(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
@@ -196,7 +200,7 @@ class _Model:
         dealt = self._dealt(plan)
         if dealt is None:
             whole = abs(self._stride or 0) if self.is_strided else 0  # to be shuffled
-            kept = any(plan.is_skip_written_out(axis) for _, axis in plan.skips)
+            kept = any(plan.is_skip_written_out(axis) for axis, _ in plan.skips)
             masks = 0
             if plan.masked:
                 masks = vectors * (not self.core.stores_by_masks) + COMPARED * self._moves(plan)
@@ -221,6 +225,14 @@ class _Model:
         if self._dealt(plan) is not None and self.r.filters:
             needed -= self.r.extent(*plan.inner) * len(self.r.filters) - 1
         return needed <= self.core.vector_registers
+
+    def mixes_tiles(self, plan: WindowsPlan) -> bool:
+        """
+        Whether two or three tiles of rows, of which the first and the last have loops of their own, follow each other with no
+        loop left around or inside of them: LLVM may compute these side by side, with more sums than there are registers.
+        """
+        tiles = 1 if plan.rows is None else -(-self.r.extent(plan.rows[0]) // plan.rows[1])
+        return 1 < tiles < 4 and bool(plan.columns) and self.r.extent(*plan.outer) == 1
 
     def orders(self, plan: WindowsPlan) -> list[WindowsPlan]:
         """

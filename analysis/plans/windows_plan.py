@@ -48,12 +48,17 @@ class WindowsPlan:
     skips: tuple[tuple[int, int], ...] = ()
     """
     axes of the window whose terms outside of the image are left out, each with the axis of the result beside it: by shorter loops,
-    and along the tile's rows by shorter tiles for each element of the window
+    and along the tile's rows by shorter tiles for each element of the window, where this is not inside of each row
     """
 
     def is_skip_written_out(self, axis: int) -> bool:
-        """Whether terms are left out by shorter tiles along an axis of the result."""
-        return self.rows is not None and self.rows[0] == axis and self.rows[1] > 1
+        """Whether terms along an axis of the window are left out by shorter tiles."""
+        return (
+            axis not in self.inner
+            and self.rows is not None
+            and dict(self.skips).get(axis) == self.rows[0]
+            and self.rows[1] > 1
+        )
 
     def __str__(self) -> str:
         tile = f"{1 if self.rows is None else self.rows[1]}x{self.lanes[1]}"
