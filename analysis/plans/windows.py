@@ -112,7 +112,9 @@ def _masked(model: _Model, plan: WindowsPlan) -> Iterator[WindowsPlan]:
     is_cut = all(axis in cut for axis in r.parallel if r.leaves(axis))
     has_masks = model.core.has_masks(r.facts.element_bytes(r.image))
     if plan.halo and has_masks and is_cut and r.leaves(plan.lanes[0]):
-        skips = model.padding.skipped(dict([] if plan.rows is None else [plan.rows]), plan.lanes[0])
+        # One row is a tile of its own, of which more than the first and the last may leave terms out.
+        sizes = {} if plan.rows is None or plan.rows[1] == 1 else dict([plan.rows])
+        skips = model.padding.skipped(sizes, plan.lanes[0]) if sizes else ()
         left = () if r.is_contraction or model.mixes_tiles(plan) else skips
         inside = tuple((axis, row) for axis, row in left if axis in plan.inner)
         yield replaced(plan, halo=False, strips=False, masked=True, skips=inside)
