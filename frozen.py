@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -81,6 +81,12 @@ def _plain_fields(cls: type) -> Collection[str]:
     return dict.fromkeys(f.name for f in every) if all(f.init for f in every) else ()
 
 
+def defaults_of(cls: type) -> Mapping[str, Any]:
+    """The fields of a class, with their defaults or MISSING, without what a dataclass finds out about them if it is not needed."""
+    plain = _plain(cls) if isinstance(cls.__dict__.get(_FIELDS), _Later) else None
+    return {f.name: f.default for f in fields(cls)} if plain is None else plain
+
+
 class _Later:
     """A fact about a class that is known when it is complete, and the methods that are not compiled yet."""
 
@@ -126,6 +132,8 @@ def _plain(cls: type) -> dict[str, Any] | None:
             found |= {f.name: f.default for f in every}
             continue
         for name, annotation in known.get("__annotations__", {}).items():
+            if isinstance(annotation, str) and annotation.startswith("ClassVar["):
+                continue
             default = getattr(base, name, MISSING)
             is_field = isinstance(annotation, str) and not _SPECIAL.search(annotation)
             if not is_field or isinstance(default, Field) or type(default).__hash__ is None:

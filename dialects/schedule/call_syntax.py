@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING
 from functools import cache
 from typing import Any, get_type_hints
 
 from ...errors import StepwellError
+from ...frozen import defaults_of
 from ...spelling import did_you_mean, one_line
 from .ops import LIST_STEPS, expected_text, fits, no_parameter
 from .other_words import other_word
@@ -108,8 +109,7 @@ def _hints(step_class: type[Step]) -> Mapping[str, Any]:
 @cache
 def _required(step_class: type[Step]) -> tuple[str, ...]:
     """The names of the parameters that have no default."""
-    known: tuple[Field[Any], ...] = fields(step_class)  # pyright: ignore[reportArgumentType]
-    return tuple(f.name for f in known if f.default is MISSING)
+    return tuple(name for name, default in defaults_of(step_class).items() if default is MISSING)
 
 
 def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:

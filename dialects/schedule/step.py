@@ -9,7 +9,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
-from ...frozen import frozen
+from ...frozen import defaults_of, frozen
 
 Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
@@ -57,7 +57,7 @@ def spelled(value: Any, *, is_target: bool) -> Any:
 @cache
 def names_of(step_class: type[Step]) -> tuple[str, ...]:
     """The names of the parameters of a class of steps, in order."""
-    return tuple(f.name for f in fields(step_class))  # pyright: ignore[reportArgumentType]
+    return tuple(defaults_of(step_class))
 
 
 class Step:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, FrozenInstanceError, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from inspect import signature
 from typing import ClassVar
 
 import pytest
-from stepwell.frozen import frozen, replaced
+from stepwell.frozen import defaults_of, frozen, replaced
 
 
 @frozen
@@ -161,6 +161,7 @@ def test_a_class_with_plain_fields_is_used_without_its_facts() -> None:
 
     @frozen
     class Plain:
+        UNIT: ClassVar[str] = "mm"
         a: int
         b: int
         c: int = 3
@@ -174,10 +175,12 @@ def test_a_class_with_plain_fields_is_used_without_its_facts() -> None:
     assert (one.a, one.b, one.c, one.d, one.e) == (1, 2, 3, 6, 5)
     assert one == More(1, 2, 3, 6, 5) != More(1, 2) and hash(one) == hash((1, 2, 3, 6, 5))
     assert replaced(one, e=7) == More(1, 2, 3, 6, 7)
+    assert defaults_of(More) == {"a": MISSING, "b": MISSING, "c": 3, "d": 4, "e": 5}
     for cls in (Plain, More):  # the facts are still to be found
         assert not isinstance(cls.__dict__["__dataclass_fields__"], dict)
     assert [f.name for f in fields(More)] == ["a", "b", "c", "d", "e"]
     assert isinstance(More.__dict__["__dataclass_fields__"], dict)
+    assert [*defaults_of(More).items()][3:] == [("d", 4), ("e", 5)]
     assert More(1, 2) == replace(one, d=4) and More.__match_args__ == ("a", "b", "c", "d", "e")  # pyright: ignore[reportAttributeAccessIssue]
 
 
