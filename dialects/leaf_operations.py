@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AffineMapAttr,
+    BoolAttr,
     DenseArrayBase,
     IndexType,
     IntAttr,
@@ -184,6 +185,16 @@ def word_attribute(value: int) -> IntegerAttr[IntegerType]:
     return _integer(value, i64)
 
 
+def half_word_attribute(value: int) -> IntegerAttr[IntegerType]:
+    """As `IntegerAttr(value, i32)`, likewise."""
+    return _integer(value, i32)
+
+
+def bit_attribute(value: bool) -> BoolAttr:
+    """As `BoolAttr.from_bool(value)`, likewise."""
+    return _BITS[value]
+
+
 def map_of(op: Operation, name: str) -> AffineMap:
     """The affine map that a property of an operation is: `op.upper_map.data` without xDSL's accessor."""
     attribute: Any = op.properties[name]
@@ -204,6 +215,7 @@ def operand_segments(*sizes: int) -> DenseArrayBase[IntegerType]:
 
 
 _INDEX = IndexType()
+_BITS: tuple[BoolAttr, BoolAttr] = (BoolAttr.from_bool(False), BoolAttr.from_bool(True))
 
 
 def _integer(value: int, type_: Attribute) -> IntegerAttr[Any]:

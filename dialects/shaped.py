@@ -49,14 +49,18 @@ def contiguous(type_: Tensor) -> Buffer:
 
 
 def row_major(element: ElementT, shape: Sequence[int]) -> MemRefType[ElementT]:
-    """As `MemRefType(element, shape)`, which asks at length whether the shape is an attribute."""
+    """As `MemRefType(element, shape)`, which asks at length whether all of its parts are attributes."""
     return cast("MemRefType[ElementT]", _row_major(element, tuple(shape)))
 
 
 @lru_cache(maxsize=1024)
 def _row_major(element: Attribute, shape: tuple[int, ...]) -> Buffer:
-    sizes = ArrayAttr([IntAttr(size) for size in shape])
-    return MemRefType.new((sizes, element, _PLAIN, _PLAIN))
+    made: Buffer = object.__new__(MemRefType)
+    parameters = ArrayAttr([IntAttr(size) for size in shape]), element, _PLAIN, _PLAIN
+    names = "shape", "element_type", "layout", "memory_space"
+    for name, value in zip(names, parameters, strict=True):
+        object.__setattr__(made, name, value)
+    return made
 
 
 _PLAIN = NoneAttr()

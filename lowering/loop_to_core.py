@@ -358,7 +358,8 @@ class FunctionConverter:
             buffer = self.stack_buffer(type_)
         else:
             sizes = [self.values[v] for v in op.dynamic_sizes]
-            buffer = builder.insert(memref.AllocOp(sizes, (), type_)).memref
+            counts = {"operandSegmentSizes": operand_segments(len(sizes), 0)}
+            buffer = builder.insert(leaf(memref.AllocOp, sizes, (type_,), counts)).memref
             allocated.append(buffer)
         self._named(op.buffer, buffer)
 

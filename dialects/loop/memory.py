@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..affine_text import print_affine_list
 from ..by_position import by_position
-from ..leaf_operations import fill, map_attribute
+from ..leaf_operations import bit_attribute, fill, half_word_attribute, map_attribute
 from ..shaped import Buffer, memref_type
 from .access import (
     Index,
@@ -166,7 +166,7 @@ class StoreOp(IRDLOperation):
 
 @cache
 def _hints(is_write: bool, locality: int) -> Mapping[str, Attribute]:
-    return {"is_write": BoolAttr.from_bool(is_write), "locality": IntegerAttr(locality, i32)}
+    return {"is_write": bit_attribute(is_write), "locality": half_word_attribute(locality)}
 
 
 @by_position

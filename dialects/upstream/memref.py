@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..leaf_operations import fill
+from ..leaf_operations import bit_attribute, fill, half_word_attribute
 from ..shaped import memref_type
 from .extended import extended
 
@@ -22,9 +22,9 @@ from .extended import extended
 def _hints(is_write: bool, locality: int, is_data_cache: bool) -> Mapping[str, Attribute]:
     """The properties of a prefetch."""
     return {
-        "isWrite": BoolAttr.from_bool(is_write),
-        "localityHint": IntegerAttr(locality, i32),
-        "isDataCache": BoolAttr.from_bool(is_data_cache),
+        "isWrite": bit_attribute(is_write),
+        "localityHint": half_word_attribute(locality),
+        "isDataCache": bit_attribute(is_data_cache),
     }
 
 

@@ -28,11 +28,13 @@ from ...dialects.leaf_operations import append_leaf, jump, keep_name, leaf, set_
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
 from .properties import (
+    EXTERNAL,
     NSW,
     aligned,
     call_of,
     comparison,
     element_address,
+    function_without_body,
     integer,
     intrinsic_call,
     segments,
@@ -87,9 +89,8 @@ class Symbols:
                 op=op,
             )
         if name not in self.declared:
-            self.declared[name] = llvm.FuncOp(
-                name, function_type, linkage=llvm.LinkageAttr("external")
-            )
+            self.declared[name] = declared = function_without_body(name, function_type, EXTERNAL)
+            declared.add_region(Region())
 
 
 class Scope:

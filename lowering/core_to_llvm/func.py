@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...analysis.signature import (
     NOT_CALLABLE_ATTRIBUTE,
@@ -26,6 +26,7 @@ from ...dialects.loop import ARENA, MARK, RESULT
 from ...errors import StepwellError
 from .cf import lower_region
 from .emitter import Emitter, Handler, Symbols
+from .properties import EXTERNAL, INTERNAL, VOID, function_type, function_without_body
 from .types import AnyMemRef, checked, is_memref, layout_of, static_bytes
 
 ARENA_ALIGNMENT = 64
@@ -47,18 +48,19 @@ def convert_function(
     public = is_public(function)
     declared_only = not function.body.blocks
     arg_attrs = _argument_attributes(function)
-    new = llvm.FuncOp(
+    new = function_without_body(
         function.sym_name.data,
-        llvm.LLVMFunctionType(inputs, packed_type(results)),
-        linkage=llvm.LinkageAttr("external" if public or declared_only else "internal"),
-        other_props={"arg_attrs": arg_attrs},
-        extra_attrs=_attributes(function, public),
+        function_type(inputs, packed_type(results) or VOID),
+        EXTERNAL if public or declared_only else INTERNAL,
+        {} if arg_attrs is None else {"arg_attrs": arg_attrs},
+        _attributes(function, public),
     )
-    if not declared_only:
-        emitter = Emitter(handlers, symbols)
-        _convert_body(function, emitter, arg_attrs)
-        new.regions = ()
-        new.add_region(emitter.finish())
+    if declared_only:
+        new.add_region(Region())
+        return new
+    emitter = Emitter(handlers, symbols)
+    _convert_body(function, emitter, arg_attrs)
+    new.add_region(emitter.finish())
     return new
 
 

@@ -9,7 +9,6 @@ from xdsl.dialects import llvm, memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
-    IntegerAttr,
     TensorType,
     UnitAttr,
     i1,
@@ -20,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from ...analysis.operations import operands_of
+from ...dialects.leaf_operations import leaf, word_attribute
 from ...dialects.resources import (
     GLOBAL_VALUE,
     ElementsAttr,
@@ -147,7 +147,7 @@ def _convert_alloca(e: Emitter, op: Operation) -> None:
     type_, sizes = _allocated(e, op)
     properties: dict[str, Attribute] = {
         "elem_type": memory_type(type_.element_type),
-        "alignment": IntegerAttr(_alignment(op), i64),
+        "alignment": word_attribute(_alignment(op)),
     }
     count = _number_of_elements(e, sizes)
     outlives_iteration = any(use.operation.has_trait(IsTerminator) for use in op.memref.uses)
@@ -161,9 +161,7 @@ def _convert_alloca(e: Emitter, op: Operation) -> None:
             )
         # LLVM keeps an array in registers where its subscripts are known, but not so many elements.
         properties["elem_type"] = llvm.LLVMArrayType(count, properties["elem_type"])
-        new = llvm.AllocaOp.create(
-            operands=(e.constant(1),), result_types=(POINTER,), properties=properties
-        )
+        new = leaf(llvm.AllocaOp, (e.constant(1),), (POINTER,), properties)
         e.prologue(new)
         pointer = new.results[0]
     else:

@@ -56,7 +56,7 @@ from .claims import (
 from .emitter import Emitter, unsupported
 from .loop_hints import NO_UNROLL, branch_back
 from .memref import BUFFER_ALIGNMENT
-from .properties import NSW
+from .properties import INTERNAL, NSW, VOID, function_type, function_without_body
 from .types import POINTER, Index, element_bytes, is_memref, is_vector
 
 _DATA_ALIGNMENT = 128
@@ -399,16 +399,10 @@ def _define(
     inner: Emitter,
     promises: Sequence[DictionaryAttr] = (),
 ) -> None:
-    properties: dict[str, Attribute | None] = {}
+    properties: dict[str, Attribute] = {}
     if any(promise.data for promise in promises):
         properties["arg_attrs"] = ArrayAttr(promises)
-    function = llvm.FuncOp(
-        name,
-        llvm.LLVMFunctionType(types),
-        linkage=llvm.LinkageAttr("internal"),
-        other_props=properties,
-    )
-    function.regions = ()
+    function = function_without_body(name, function_type(types, VOID), INTERNAL, properties)
     function.add_region(inner.finish())
     e.symbols.outlined.append(function)
 

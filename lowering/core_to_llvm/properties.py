@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
+    NoneAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -19,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.leaf_operations import word_attribute
+from ...dialects.leaf_operations import leaf, word_attribute
 from ...dialects.type_memo import remembered
 
 NO_OVERFLOW = IntegerAttr(0, i32)
@@ -28,6 +32,10 @@ NO_FASTMATH = llvm.FastMathAttr(None)
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _C = llvm.CallingConventionAttr("ccc")
 _MARK = UnitAttr()
+_FIXED = NoneAttr()
+_NONE: Mapping[str, Attribute] = MappingProxyType({})
+VOID = llvm.LLVMVoidType()
+EXTERNAL, INTERNAL = llvm.LinkageAttr("external"), llvm.LinkageAttr("internal")
 
 
 @lru_cache(maxsize=1024)
@@ -81,6 +89,26 @@ def comparison(name: str) -> dict[str, Attribute]:
     """Of a comparison of integers."""
     number = llvm.ICmpPredicateFlag(name).to_int()
     return {"predicate": IntegerAttr(number, i64)}
+
+
+def function_type(inputs: Sequence[Attribute], output: Attribute) -> llvm.LLVMFunctionType:
+    """As `LLVMFunctionType(inputs, output)`, which asks of each type whether LLVM has it, of types that it has."""
+    made = object.__new__(llvm.LLVMFunctionType)
+    for name, value in (("inputs", ArrayAttr(inputs)), ("output", output), ("variadic", _FIXED)):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def function_without_body(
+    name: str,
+    type_: llvm.LLVMFunctionType,
+    linkage: llvm.LinkageAttr,
+    properties: Mapping[str, Attribute] = _NONE,
+    attributes: Mapping[str, Attribute] = _NONE,
+) -> llvm.FuncOp:
+    """As `llvm.FuncOp`, without its region."""
+    own = {"sym_name": StringAttr(name), "function_type": type_, "CConv": _C, "linkage": linkage}
+    return leaf(llvm.FuncOp, (), (), {**properties, **own}, attributes)
 
 
 def element_address(

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from stepwell.dialects.leaf_operations import (
     append_leaf,
+    bit_attribute,
     copy_of,
     erase_leaf,
+    half_word_attribute,
     index_attribute,
     insert_leaf_before,
     jump,
@@ -21,9 +23,17 @@ from stepwell.dialects.leaf_operations import (
     take_name,
     word_attribute,
 )
+from stepwell.dialects.shaped import row_major
 from stepwell.frontend.text import parse_text
+from stepwell.lowering.core_to_llvm.properties import (
+    INTERNAL,
+    VOID,
+    function_type,
+    function_without_body,
+)
 from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import (
+    BoolAttr,
     FileLineColLoc,
     FloatAttr,
     IndexType,
@@ -31,9 +41,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     StringAttr,
+    UnitAttr,
     VectorType,
     f32,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -156,6 +168,41 @@ def test_numbers_are_attributes_as_xdsl_makes_them(value: int):
     ):
         assert quick == plain and hash(quick) == hash(plain) and str(quick) == str(plain)
         assert quick.value.data == value and quick.parameters == plain.parameters
+
+
+@pytest.mark.parametrize(
+    ("quick", "plain"),
+    [
+        (half_word_attribute(3), IntegerAttr(3, i32)),
+        (bit_attribute(True), BoolAttr.from_bool(True)),
+        (bit_attribute(False), BoolAttr.from_bool(False)),
+        (row_major(f32, (4, -1)), MemRefType(f32, (4, -1))),
+        (row_major(f32, ()), MemRefType(f32, ())),
+        (function_type([i64, f32], VOID), llvm.LLVMFunctionType([i64, f32])),
+        (function_type([], f32), llvm.LLVMFunctionType([], f32)),
+    ],
+    ids=str,
+)
+def test_attributes_and_types_are_as_xdsl_makes_them(quick: Any, plain: Any):
+    assert quick == plain and hash(quick) == hash(plain) and str(quick) == str(plain)
+    assert quick.parameters == plain.parameters
+    quick.verify()
+
+
+def test_a_function_is_as_xdsl_makes_it():
+    type_, properties = llvm.LLVMFunctionType([i64]), {"no_inline": UnitAttr()}
+    quick = function_without_body("f", type_, INTERNAL, properties, {"note": StringAttr("n")})
+    quick.add_region(Region())
+    plain = llvm.FuncOp(
+        "f",
+        type_,
+        llvm.LinkageAttr("internal"),
+        other_props={"no_inline": UnitAttr()},
+        extra_attrs={"note": StringAttr("n")},
+    )
+    assert quick.is_structurally_equivalent(plain) and str(quick) == str(plain)
+    assert [*quick.properties] == [*plain.properties]
+    quick.verify()
 
 
 def test_uses_are_replaced_and_operations_erased_as_by_xdsl():
