@@ -10,7 +10,7 @@ and `Block.add_op` make, with which a test compares it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.affine import AffineMap
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OptionalDef
@@ -91,18 +91,7 @@ def _fill(
     location: LocationAttr | None,
     defaults: Defaults,
 ) -> None:
-    op._operands = SSAValues(operands)
-    uses: list[Use] = []
-    for index, operand in enumerate(operands):
-        # As `add_use` does. What a constructor has set is faster to read than what the class has for it.
-        use = Use(op, index)
-        first = operand.first_use
-        if first is not None:
-            use._next_use = first
-            first._prev_use = use
-        operand.first_use = use
-        uses.append(use)
-    op._operand_uses = tuple(uses)
+    _use(op, operands)
     if len(result_types) == 1:
         op.results = SSAValues((OpResult(result_types[0], op, 0),))
     elif result_types:
@@ -150,6 +139,22 @@ def jump(
     for successor, use in zip(successors, uses, strict=True):
         successor.add_use(use)
     return op
+
+
+def block_with(types: Iterable[Attribute]) -> Block:
+    """As `Block(arg_types=types)`, which imports the location of each argument anew."""
+    block = object.__new__(Block)
+    block._args = tuple([BlockArgument(t, block, n, UNKNOWN_LOC) for n, t in enumerate(types)])
+    block._first_op = block._last_op = None
+    return block
+
+
+def region_of(block: Block) -> Region:
+    """As `Region(block)`, of a block that is in none."""
+    region = object.__new__(Region)
+    region._first_block = region._last_block = block
+    block.parent = region
+    return region
 
 
 def first_argument(op: Operation) -> SSAValue:
@@ -264,10 +269,22 @@ def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     """As `op.operands = operands`."""
     for operand, use in zip(op._operands, op._operand_uses, strict=True):
         operand.remove_use(use)
+    _use(op, operands)
+
+
+def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Give operands to an operation that has none."""
     op._operands = SSAValues(operands)
-    uses = [Use(op, index) for index in range(len(operands))]
-    for operand, use in zip(operands, uses, strict=True):
-        operand.add_use(use)
+    uses: list[Use] = []
+    for index, operand in enumerate(operands):
+        # As `add_use` does. What a constructor has set is faster to read than what the class has for it.
+        use = Use(op, index)
+        first = operand.first_use
+        if first is not None:
+            use._next_use = first
+            first._prev_use = use
+        operand.first_use = use
+        uses.append(use)
     op._operand_uses = tuple(uses)
 
 
@@ -306,7 +323,8 @@ def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
         values[result] = new
         new._name = result._name
     for region in op.regions:
-        copy.add_region(Region([_copy_of_block(block, values) for block in region.blocks]))
+        blocks = [_copy_of_block(block, values) for block in region.blocks]
+        copy.add_region(region_of(*blocks) if blocks else Region())
     return copy
 
 
@@ -314,11 +332,11 @@ def copy_of_region(region: Region) -> Region:
     """As `region.clone()`; of one block, as `copy_of` for all that is in it."""
     if len(region.blocks) != 1:
         return region.clone()
-    return Region(_copy_of_block(region.block, {}))
+    return region_of(_copy_of_block(region.block, {}))
 
 
 def _copy_of_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
-    made = Block(arg_types=[arg.type for arg in block.args])
+    made = block_with([arg.type for arg in block.args])
     for arg, new in zip(block.args, made.args, strict=True):
         values[arg] = new
         new._name = arg._name

@@ -23,10 +23,12 @@ from ..analysis.reductions import ReductionUpdate, find_running, find_updates
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.leaf_operations import (
+    block_with,
     copy_of,
     keep_name,
     leaf,
     operand_segments,
+    region_of,
     structured,
     take_name,
 )
@@ -241,7 +243,7 @@ class FunctionConverter:
         lower_exprs, upper_exprs = op.lower_map.data.results, op.upper_map.data.results
         lower = expander.extreme(builder, lower_exprs, lower_operands, arith.MaxSIOp)
         upper = expander.extreme(builder, upper_exprs, upper_operands, arith.MinSIOp)
-        body = Block(arg_types=[op.induction_variable.type])
+        body = block_with([op.induction_variable.type])
         self._named(op.induction_variable, body.args[0])
         expander.ranges[body.args[0]] = _variable_range(
             [expander.range_of(expr, lower_operands) for expr in lower_exprs],
@@ -253,13 +255,13 @@ class FunctionConverter:
                 structured(
                     scf.ParallelOp,
                     (lower, upper, step),
-                    (Region(body),),
+                    (region_of(body),),
                     properties={"operandSegmentSizes": operand_segments(1, 1, 1, 0)},
                 )
             )
             self._sources[on_threads] = op
             return builder.inside_loop(on_threads)
-        new = builder.insert(structured(scf.ForOp, (lower, upper, step), (Region(body),)))
+        new = builder.insert(structured(scf.ForOp, (lower, upper, step), (region_of(body),)))
         self._sources[new] = op
         if op.mode is not None:
             new.attributes[loop.MODE] = StringAttr(op.mode.data.value)
@@ -451,7 +453,7 @@ class ConvertLoopToCorePass(StepwellPass):
 
 
 def _empty_copy(region: Region) -> list[Block]:
-    return [Block(arg_types=block.arg_types) for block in region.blocks]
+    return [block_with(block.arg_types) for block in region.blocks]
 
 
 def _running_reductions(function: func.FuncOp) -> dict[loop.ForOp, set[ReductionUpdate]]:

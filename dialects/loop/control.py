@@ -40,7 +40,15 @@ from ..affine_substitution import value_at
 from ..affine_text import ValueSpace, compact, print_affine, print_affine_list
 from ..by_position import by_position
 from ..int64 import is_int64
-from ..leaf_operations import fill, first_argument, map_attribute, operand_segments
+from ..leaf_operations import (
+    append_leaf,
+    block_with,
+    fill,
+    first_argument,
+    map_attribute,
+    operand_segments,
+    region_of,
+)
 from .access import Index, bound, verify_affine, verify_map
 from .attributes import (
     LoopKind,
@@ -118,9 +126,10 @@ class ForOp(IRDLOperation):
     ):
         """Without `body` an empty one is made, whose variable is called as the loop."""
         if body is None:
-            block = Block([YieldOp()], arg_types=[_INDEX])
+            block = block_with([_INDEX])
+            append_leaf(block, YieldOp())
             block.args[0].name_hint = loop_name.replace(".", "_")
-            body = Region(block)
+            body = region_of(block)
         lower_map, lower_operands = bound(lower)
         upper_map, upper_operands = bound(upper)
         properties: dict[str, Attribute] = {

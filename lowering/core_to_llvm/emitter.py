@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...analysis.float_ranges import FloatRanges
 from ...analysis.operations import operations_of
-from ...dialects.leaf_operations import append_leaf, jump, keep_name, leaf, set_name
+from ...dialects.leaf_operations import append_leaf, block_with, jump, keep_name, leaf, set_name
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
 from .properties import (
@@ -294,7 +294,7 @@ class Emitter:
 
     def block_for(self, old: Sequence[SSAValue], op: Operation) -> Block:
         """A block, not yet placed, whose arguments stand for `old`, but are not bound to it yet."""
-        return Block(arg_types=[flat for value in old for flat in checked(value.type, op)])
+        return block_with([flat for value in old for flat in checked(value.type, op)])
 
     def branch(self, to: Block, arguments: Sequence[SSAValue] = ()) -> None:
         append_leaf(self.block, jump(llvm.BrOp, arguments, (to,), location=self.location))

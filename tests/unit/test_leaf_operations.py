@@ -8,6 +8,7 @@ import pytest
 from stepwell.dialects.leaf_operations import (
     append_leaf,
     bit_attribute,
+    block_with,
     copy_of,
     erase_leaf,
     half_word_attribute,
@@ -16,6 +17,7 @@ from stepwell.dialects.leaf_operations import (
     jump,
     keep_name,
     leaf,
+    region_of,
     replace_uses,
     set_name,
     set_operands,
@@ -187,6 +189,16 @@ def test_attributes_and_types_are_as_xdsl_makes_them(quick: Any, plain: Any):
     assert quick == plain and hash(quick) == hash(plain) and str(quick) == str(plain)
     assert quick.parameters == plain.parameters
     quick.verify()
+
+
+def test_a_block_and_its_region_are_as_xdsl_makes_them():
+    quick, plain = block_with([f32, i64]), Block(arg_types=[f32, i64])
+    assert vars(quick).keys() == vars(plain).keys() and quick.arg_types == plain.arg_types
+    assert [vars(arg) | {"block": plain} for arg in quick.args] == [vars(a) for a in plain.args]
+    assert not quick.ops and quick.first_use is None and quick.name_hint is None
+    made, expected = region_of(quick), Region(plain)
+    assert quick.parent is made and [*made.blocks] == [quick] and made.parent is None
+    assert vars(made).keys() >= vars(expected).keys() and made.is_structurally_equivalent(expected)
 
 
 def test_a_function_is_as_xdsl_makes_it():

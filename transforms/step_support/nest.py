@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import func
@@ -260,6 +259,20 @@ class Saved:
     """what handles stood for"""
 
 
+class _Phase:
+    """While it lasts, functions are rewritten, or stay as they are; then they are what they were, or stay as they are again."""
+
+    def __init__(self, nests: Iterator[Nest], *, is_changing: bool):
+        self._nests, self._is_changing = list(nests), is_changing
+
+    def __enter__(self) -> None:
+        self._before = [nest.set_changing(self._is_changing) for nest in self._nests]
+
+    def __exit__(self, *_: object) -> None:
+        for nest, was_changing in zip(self._nests, self._before, strict=True):
+            nest.set_changing(was_changing and not self._is_changing)
+
+
 class Nests:
     """The functions of a module by name."""
 
@@ -273,27 +286,13 @@ class Nests:
         """The functions asked about so far."""
         return iter(self._nests.values())
 
-    @contextmanager
-    def unchanged(self) -> Generator[None]:
+    def unchanged(self) -> _Phase:
         """A step is planned, perhaps as a part of another that is carried out: nothing changes in here."""
-        before = [(nest, nest.set_changing(False)) for nest in self.known()]
-        try:
-            yield
-        finally:
-            for nest, was_changing in before:
-                nest.set_changing(was_changing)
+        return _Phase(self.known(), is_changing=False)
 
-    @contextmanager
-    def changing(self) -> Generator[None]:
+    def changing(self) -> _Phase:
         """A step is carried out."""
-        nests = [*self.known()]
-        for nest in nests:
-            nest.set_changing(True)
-        try:
-            yield
-        finally:
-            for nest in nests:
-                nest.set_changing(False)
+        return _Phase(self.known(), is_changing=True)
 
     def resolve(self, target: str) -> tuple[Nest, str]:
         """
