@@ -13,6 +13,7 @@ from stepwell.tuning.rules import kernels, proposals
 
 MULTIPLY_ADD = re.compile(r"\t(vfmadd|fmla)")
 STACK = re.compile(r"%rsp|\[sp")
+SPILLED = re.compile(r", *-?\d*\(%rsp|\tst\w+\t.*\[sp")
 TARGETS = ("x86-64-v3", "x86-64-v4", "neoverse-n1", "generic")
 
 
@@ -51,8 +52,10 @@ def check(target: str, compiled: tuple[str, ContractionPlan], bytes_: int) -> No
     counts = [len(MULTIPLY_ADD.findall(text)) for text in loops]
     # Two terms of a small tile are written out.
     assert {rows * vectors, 2 * rows * vectors} & {*counts}, (counts, rows, vectors)
+    # The masks of the last columns may come from the stack where the first tiles pack these; no sum is put there.
+    to_avoid = SPILLED if plan.pack_in_tiles else STACK
     for text in loops:
-        assert not STACK.search(text), text
+        assert not to_avoid.search(text), text
 
 
 @pytest.mark.parametrize("target", TARGETS)
