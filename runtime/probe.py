@@ -14,7 +14,7 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..targets.estimates import together, with_last_cache
 from ..targets.machine import core_cpus, detect_caches
-from ..targets.measurements import load, merged, store
+from ..targets.measurements import PAIR, load, merged, store
 from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
 from ..targets.target import Target
 from . import probe_jobs
@@ -195,19 +195,22 @@ def _past_caches(target: Target, cores: int) -> dict[str, Rate]:
 
 
 def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
-    """The slowest size at a low quantile: a plan that relies on more stalls when it does not get it."""
-    sizes = [times * target.cache(2).bytes for times in _BEYOND_L2]
+    """
+    Of the size that is read slowest, at a low quantile: a plan that relies on more stalls when it does not get it. Plans compare
+    the two ways of reading, so these are measured in turns.
+    """
     kernel, of_rows = probe_jobs.stream_kernel(target, "read"), probe_jobs.rows_kernel(target)
-    jobs = {
-        "beyond_l2": [probe_jobs.stream_job(kernel, "read", size) for size in sizes],
-        "rows_beyond_l2": [probe_jobs.rows_job(of_rows, size) for size in sizes],
-    }
-
-    def slowest(of_name: list[Job]) -> Rate:
-        rates = [_on_all(job, job, cores, lambda sampled: sampled.low) for job in of_name]
-        return min(rates, key=lambda rate: rate.core)
-
-    return {name: slowest(of_name) for name, of_name in jobs.items()}
+    found: list[tuple[Rate, Rate]] = []
+    for size in (times * target.cache(2).bytes for times in _BEYOND_L2):
+        jobs = [probe_jobs.stream_job(kernel, "read", size), probe_jobs.rows_job(of_rows, size)]
+        turns = in_turns(jobs)
+        alone, rows = (joined(of_job) for of_job in zip(*turns, strict=True))
+        gain = median(second.low / first.low for first, second in turns)
+        each = alone if cores == 1 else sample(jobs[0], cores)
+        rate = _rate(alone, each, lambda sampled: sampled.low)
+        source = "busy" if rows.is_busy else rate.source
+        found.append((rate, Rate(gain * rate.core, gain * rate.machine, source)))
+    return dict(zip(PAIR, min(found, key=lambda pair: pair[0].core), strict=True))
 
 
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:

@@ -19,18 +19,34 @@ _VERSION = 2
 """Of the file. One of another version is no measurement: the machine is to be probed again."""
 
 
+PAIR = "beyond_l2", "rows_beyond_l2"
+"""Two rates that are measured in turns: plans go by how many times the second is the first."""
+
+
 def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
     """
     The better of two measurements, rate by rate: what else runs on a machine only ever makes it slower.
 
     What was measured while the machine was busy gives way to what was not, whichever is better. Of two slowdowns, which what else
-    runs makes less as often as more, it is the middle.
+    runs makes less as often as more, it is the middle; and of how two rates that were measured in turns compare.
     """
-    return {
+    rates = {
         name: _better(name, old.get(name), new.get(name))
         for name in RATE_NAMES
         if name in old or name in new
     }
+    first, second = PAIR
+    if all(name in each for name in PAIR for each in (old, new)):
+        gains = [_gain(each) for each in (old, new) if each[second].source == rates[second].source]
+        gain, rate = sum(gains) / len(gains), rates[first]
+        rates[second] = Rate(gain * rate.core, gain * rate.machine, rates[second].source)
+    return rates
+
+
+def _gain(measured: Measurements) -> float:
+    """How many times the first rate of the pair the second one is."""
+    first, second = (measured[name] for name in PAIR)
+    return second.core / first.core
 
 
 def _better(name: str, old: Rate | None, new: Rate | None) -> Rate:

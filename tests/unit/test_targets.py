@@ -373,6 +373,17 @@ def test_the_better_of_two_measurements():
     assert measurements.merged(new, {"read_l1": Rate(99, 99, "busy")})["read_l1"] == Rate(8, 8)
 
 
+def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
+    """The better of each, from different runs, would say what neither run found."""
+    old = {"beyond_l2": Rate(100, 200), "rows_beyond_l2": Rate(104, 208)}
+    new = {"beyond_l2": Rate(112, 220), "rows_beyond_l2": Rate(114.24, 224.4)}
+    merged = measurements.merged(old, new)
+    assert merged["beyond_l2"] == Rate(112, 220)
+    assert merged["rows_beyond_l2"].core == pytest.approx(112 * 1.03)
+    busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
+    assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
+
+
 def test_a_busy_measurement_is_a_lower_bound():
     known = {"fma_f32": Rate(100, 100, "known"), "read_l1": Rate(10, 10, "known")}
     measured = {"fma_f32": Rate(90, 90, "busy"), "read_l1": Rate(20, 20, "busy")}
