@@ -20,7 +20,8 @@ _VERSION = 2
 
 
 PAIR = "beyond_l2", "rows_beyond_l2"
-"""Two rates that are measured in turns: plans go by how many times the second is the first."""
+HINTS = "tile_rows_far", "tile_rows_asked"
+"""Rates that are measured in turns: plans go by how many times the second is the first."""
 
 
 def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
@@ -35,18 +36,13 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
         for name in RATE_NAMES
         if name in old or name in new
     }
-    first, second = PAIR
-    if all(name in each for name in PAIR for each in (old, new)):
-        gains = [_gain(each) for each in (old, new) if each[second].source == rates[second].source]
-        gain, rate = sum(gains) / len(gains), rates[first]
-        rates[second] = Rate(gain * rate.core, gain * rate.machine, rates[second].source)
+    for first, second in (PAIR, HINTS):
+        if all(name in each for name in (first, second) for each in (old, new)):
+            source, rate = rates[second].source, rates[first]
+            both = [each for each in (old, new) if each[second].source == source]
+            gain = sum(each[second].core / each[first].core for each in both) / len(both)
+            rates[second] = Rate(gain * rate.core, gain * rate.machine, source)
     return rates
-
-
-def _gain(measured: Measurements) -> float:
-    """How many times the first rate of the pair the second one is."""
-    first, second = (measured[name] for name in PAIR)
-    return second.core / first.core
 
 
 def _better(name: str, old: Rate | None, new: Rate | None) -> Rate:

@@ -380,6 +380,12 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
     merged = measurements.merged(old, new)
     assert merged["beyond_l2"] == Rate(112, 220)
     assert merged["rows_beyond_l2"].core == pytest.approx(112 * 1.03)
+    hints = measurements.HINTS
+    merged = measurements.merged(
+        dict(zip(hints, (Rate(90, 90), Rate(99, 99)), strict=True)),
+        dict(zip(hints, (Rate(100, 100), Rate(100, 100)), strict=True)),
+    )
+    assert merged["tile_rows_asked"].core == pytest.approx(105)
     busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
     assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
 
