@@ -26,8 +26,11 @@ _PAUSE = 20e-3
 _BEYOND_L2 = (2, 4, 8)
 """The sizes of what is read from beyond L2, in L2's."""
 
-_AS_FAST = 0.9
-"""Of two rates of one memory the least part that the slower one is, since repeated runs differ as much."""
+_AS_FAST = 3 / 4
+"""
+Of the rate of the fastest part of a cache, and a part that is read more slowly is not all in it. Memory takes half as long again at
+least; of a small part L2 keeps some, and neighbours on other cores use the same cache.
+"""
 
 _LAST_START = 11.0
 """Seconds after which no further group of rates is begun; each takes about one where nothing else runs."""
