@@ -350,6 +350,16 @@ def test_rows_from_beyond_l2_are_read_in_turns_where_that_was_measured_to_be_fas
         assert (added.jam > 1) == is_faster
 
 
+@pytest.mark.parametrize("per_rate", [0.93, 1.07])
+def test_a_difference_that_measurements_have_anyway_changes_no_plan(per_rate: float):
+    rate = ICE_LAKE.rates.beyond_l2.core
+    same, other = (
+        Target.parse(f"icelake-server:rows_beyond_l2={factor * rate}") for factor in (1, per_rate)
+    )
+    for kernel, shape in (("sum of rows", (4096, 2048)), ("sum of columns", (5000, 1500))):
+        assert first(kernel, shape, same) == first(kernel, shape, other)
+
+
 @pytest.mark.parametrize("size", [1_000_003, 1 << 20])
 def test_a_long_sum_is_read_in_turns(size: int):
     """Every element is added once, those behind the last whole part too."""
