@@ -14,7 +14,7 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..targets.estimates import together, with_last_cache
 from ..targets.machine import core_cpus, detect_caches
-from ..targets.measurements import PAIR, load, merged, store
+from ..targets.measurements import READS, load, merged, store
 from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
 from ..targets.target import Target
 from . import probe_jobs
@@ -213,7 +213,7 @@ def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
         rate = _rate(alone, each, lambda sampled: sampled.low)
         source = "busy" if rows.is_busy else rate.source
         found.append((rate, Rate(gain * rate.core, gain * rate.machine, source)))
-    return dict(zip(PAIR, min(found, key=lambda pair: pair[0].core), strict=True))
+    return dict(zip(READS, min(found, key=lambda pair: pair[0].core), strict=True))
 
 
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:

@@ -19,9 +19,10 @@ _VERSION = 2
 """Of the file. One of another version is no measurement: the machine is to be probed again."""
 
 
-PAIR = "beyond_l2", "rows_beyond_l2"
+READS = "beyond_l2", "rows_beyond_l2"
 HINTS = "tile_rows_far", "tile_rows_asked"
-"""Rates that are measured in turns: plans go by how many times the second is the first."""
+COMPARED = READS, HINTS
+"""Pairs of rates that are measured in turns: plans go by how many times the second is the first."""
 
 
 def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
@@ -36,7 +37,7 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
         for name in RATE_NAMES
         if name in old or name in new
     }
-    for first, second in (PAIR, HINTS):
+    for first, second in COMPARED:
         if all(name in each for name in (first, second) for each in (old, new)):
             source, rate = rates[second].source, rates[first]
             both = [each for each in (old, new) if each[second].source == source]

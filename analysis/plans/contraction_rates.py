@@ -31,7 +31,7 @@ cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VI
 """
 
 FOLLOWED_STEP = 2048
-"""Bytes between loads of one instruction that prefetchers follow at most."""
+"""Bytes between loads of one instruction that prefetchers follow at most; the source is with `pieces_are_apart`."""
 
 
 @frozen

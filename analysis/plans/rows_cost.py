@@ -32,7 +32,7 @@ via the Hardware Prefetcher", ASPLOS 2023, count 24 on Intel's cores; others are
 """
 
 
-UNKNOWN = 1 / 10
+SAME_WITHIN = 1 / 10
 """
 By so much rates of reading from beyond L2 differ from one process to the next, with the pages that each has: what is measured between two ways
 of reading is known to be so where it is more. (On a Zen 5 core eight rows in turns were between 0.96 and 1.09 of one in six runs.)
@@ -289,7 +289,7 @@ class Model(RowInstructions):
         if self._followed(nest, own) >= FOLLOWED:
             return L3_SECONDS / (streams * piece)
         in_turns = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
-        if abs(in_turns) < UNKNOWN:
+        if abs(in_turns) < SAME_WITHIN:
             return 0.0
         share = (1 - 1 / streams) / (1 - 1 / ROWS_IN_TURNS)
         return in_turns * min(share, 1.0) / self._reading_rate(distance)
