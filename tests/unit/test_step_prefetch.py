@@ -88,6 +88,7 @@ def test_one_hint_for_each_cache_line() -> None:
         program = rows(element=element).replace("{n}", "128")
         given = program.replace("{stepwell.noalias}", "{stepwell.noalias, stepwell.own}", 1)
         assert given != program
+        assert f"= 0 to 129 step {own}" in applied(program, Prefetch("f/A", "i"))
         assert f"= 0 to 128 step {own}" in applied(given, Prefetch("f/A", "i"))
 
 
