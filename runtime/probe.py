@@ -26,6 +26,9 @@ _PAUSE = 20e-3
 _BEYOND_L2 = (2, 4, 8)
 """The sizes of what is read from beyond L2, in L2's."""
 
+_L3 = 4
+"""The size of what answers as L3 does, in L2's: not in L2, and in a core's part of L3 where there is one."""
+
 _AS_FAST = 3 / 4
 """
 Of the rate of the fastest part of a cache, and a part that is read more slowly is not all in it. Memory takes half as long again at
@@ -163,21 +166,33 @@ def fma_rates(target: Target, cores: int) -> dict[str, Rate]:
 
 def _last_cache(target: Target, cores: int) -> dict[str, Rate]:
     """
-    Twice the largest part that is read as fast as all smaller ones. What is shared with other machines, or divided among them, is
-    less than the system tells.
+    All of it where half is read as fast as all smaller parts; else a third more than the largest part that is, as what is used again
+    leaves a quarter to what goes by. What is shared with other machines, or divided among them, is less than the system tells.
     """
     kernel, caches = probe_jobs.stream_kernel(target, "read"), detect_caches()
     sizes = probe_jobs.parts_of_last_cache(caches, target.cache(2).bytes)
     if caches[-1].level < 3 or len(sizes) == 1:
         return {}
     found, fastest, is_busy = sizes[-1], 0.0, False
-    for size in reversed(sizes):
+
+    def is_fast(size: int) -> bool:
+        nonlocal fastest, is_busy
         sampled = sample(probe_jobs.stream_job(kernel, "read", size))
         if sampled.best < _AS_FAST * fastest:
+            return False
+        fastest, is_busy = max(fastest, sampled.best), is_busy or sampled.is_busy
+        return True
+
+    for size in reversed(sizes):
+        if not is_fast(size):
             break
-        found, fastest = size, max(fastest, sampled.best)
-        is_busy = is_busy or sampled.is_busy
-    return {"last_cache": Rate(2 * found, 2 * found, "busy" if is_busy else "measured")}
+        found = size
+    between = 3 * found // 2
+    if found == sizes[0]:
+        usable = 2 * found
+    else:
+        usable = 4 * (between if is_fast(between) else found) // 3
+    return {"last_cache": Rate(usable, usable, "busy" if is_busy else "measured")}
 
 
 def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
@@ -188,6 +203,12 @@ def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
             jobs = [probe_jobs.stream_job(kernel, kind, size) for size in (alone, shared)]
             rates[f"{kind}_{level.lower()}"] = _on_all(jobs[0], jobs[1], cores, _best)
     return rates
+
+
+def _latencies(target: Target, cores: int) -> dict[str, Rate]:
+    *_, (_, memory, _) = probe_jobs.working_sets(target.caches, cores)
+    jobs = [probe_jobs.chase_job(target, size) for size in (_L3 * target.cache(2).bytes, memory)]
+    return _on_one(dict(zip(("chase_l3", "chase_memory"), jobs, strict=True)), cores)
 
 
 def _past_caches(target: Target, cores: int) -> dict[str, Rate]:
@@ -252,6 +273,7 @@ _MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
     "beyond_l2": _beyond_l2,
     "copy_past": _past_caches,
     "tile_in_l1": _tile_rates,
+    "chase_l3": _latencies,
     "pack_near": _pack_rates,
     "strided_4": _slowdowns,
 }

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 
 from ..frozen import frozen
 from ..targets.core import LINE_BYTES, Cache
-from ..targets.rates import ROWS_IN_TURNS, Kind
+from ..targets.rates import ROWS_IN_TURNS, ROWS_PANELS, Kind
 from ..targets.target import Target
 from ..universe import make_context
 from .engine import aligned_empty
@@ -18,6 +18,7 @@ from .executable import Executable
 from .jit import compile_module
 from .probe_kernels import (
     UNROLL,
+    chase_kernel,
     copy_kernel,
     fma_kernel,
     pack_kernel,
@@ -46,8 +47,11 @@ least recently used keeps a part of the rest: on a Zen 5 core hints gained 1 to 
 _PIECE = 64
 """Elements of a row that are read before those of the next."""
 
-_PANELS, _PART = 4, 32
-"""With how many panels rows are used that come from beyond L2, and the steps of the summation between hints for the next ones."""
+_PART = 32
+"""Of rows that come from beyond L2, the steps of the summation between hints for the next ones."""
+
+_LINKS = 64
+"""Lines that are loaded one after the other in each round of a chase."""
 
 _ROW_BYTES = 4096
 """From one unpacked row to the next: a page, and what all ways of most first-level caches come to."""
@@ -157,6 +161,21 @@ def rows_job(kernel: Executable, size: int) -> Job:
     )
 
 
+def chase_job(target: Target, size: int) -> Job:
+    """Lines of `size` bytes in all, of which each says where the next one is: all of them in one cycle, in random order."""
+    each = LINE_BYTES // 8
+    order = np.random.default_rng(0).permutation(max(size // LINE_BYTES, 2)) * each
+
+    x = _zeros((order.size * each,), np.dtype(np.int64))
+    x[order] = np.roll(order, -1)
+    return Job(
+        compiled(chase_kernel(_LINKS), target),
+        lambda: [x, np.array(order[:1])],
+        lambda arrays: float(_LINKS * LINE_BYTES),
+        lambda rounds, arrays: bool(arrays[1][0] == order[(rounds + 1) * _LINKS % order.size]),
+    )
+
+
 @frozen
 class TileJobs:
     """The kernel of one register tile: how much of each operand there is decides from where it comes."""
@@ -209,20 +228,20 @@ def rows_jobs(target: Target) -> tuple[Job, Job]:
     """
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
-    parts = level_2 // 2 // (4 * _PANELS * vectors * lanes * _PART) | 1
+    parts = level_2 // 2 // (4 * ROWS_PANELS * vectors * lanes * _PART) | 1
     depth = parts * _PART
     blocks = max(_ROWS_FAR * level_2 // (4 * rows * depth), 1)
 
     def job(*, is_asked: bool) -> Job:
-        text = rows_tile_kernel(rows, vectors, lanes, depth, _PANELS, _PART, is_asked=is_asked)
+        text = rows_tile_kernel(rows, vectors, lanes, depth, ROWS_PANELS, _PART, is_asked=is_asked)
         return Job(
             compiled(text, target),
             lambda: [
                 _ones((blocks, rows, depth)),
-                _ones((_PANELS, depth, vectors * lanes)),
+                _ones((ROWS_PANELS, depth, vectors * lanes)),
                 _zeros((rows, vectors * lanes)),
             ],
-            lambda arrays: 2.0 * blocks * _PANELS * depth * arrays[2].size,
+            lambda arrays: 2.0 * blocks * ROWS_PANELS * depth * arrays[2].size,
             lambda rounds, arrays: bool((arrays[2] == depth).all()),
         )
 

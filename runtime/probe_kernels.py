@@ -102,6 +102,27 @@ def read_rows_kernel(lanes: int, rows: int, piece: int) -> str:
     return "\n".join(lines)
 
 
+def chase_kernel(steps: int) -> str:
+    """`rounds` times so many loads from `%x`, each of which says where the next one is; `%at` is the place of the first, and then of the next."""
+    lines = [
+        "func.func @probe_chase(%rounds: index, %x: memref<?xi64>, %at: memref<1xi64>) {",
+        *_constants({0, 1, steps}),
+        "%first = memref.load %at[%c0] : memref<1xi64>",
+        "%last = scf.for %round = %c0 to %rounds step %c1 iter_args(%outer = %first) -> (i64) {",
+        f"%inner = scf.for %i = %c0 to %c{steps} step %c1 iter_args(%place = %outer) -> (i64) {{",
+        "%index = arith.index_cast %place : i64 to index",
+        "%next = memref.load %x[%index] : memref<?xi64>",
+        "scf.yield %next : i64",
+        "}",
+        "scf.yield %inner : i64",
+        "}",
+        "memref.store %last, %at[%c0] : memref<1xi64>",
+        "func.return",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
 def copy_kernel(lanes: int, *, is_past: bool = False) -> str:
     """`rounds` times `y = x`, for sizes that are multiples of `UNROLL * lanes`; `is_past` the caches, by whole lines."""
     vector = f"vector<{lanes}xf32>"

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Literal, cast
 
 from ..frozen import frozen
+from .core import LINE_BYTES
 
 Source = Literal["measured", "busy", "known", "given", "estimated"]
 """
@@ -25,6 +26,9 @@ STRIDED_ROWS = (4, 6, 8, 10, 12, 14)
 
 ROWS_IN_TURNS = 8
 """The rows that `Rates.rows_beyond_l2` is of."""
+
+ROWS_PANELS = 4
+"""With how many panels the rows of `Rates.tile_rows_far` are used, each time they come."""
 
 
 TELLING = 1.01
@@ -65,15 +69,18 @@ class Rates:
     eight rows in turns, 256 bytes of each: prefetchers follow several rows at once on some cores, and on others lose
     them.
 
+    `chase_l3` and `chase_memory` are bytes/s of lines of which each says where the next one is, in random order: a line in
+    each latency. Those of `chase_l3` are four times L2, the others as many as `read_memory` is of.
+
     Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
 
     FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1 (`tile_in_l1`),
     in L2 (`tile_near`), with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
-    the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with four panels each
+    the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with `ROWS_PANELS` panels each
     (`tile_rows_far`), and the same with hints that ask for the next ones (`tile_rows_asked`).
 
-    `last_cache` is a size: the bytes of the last cache that are a core's to use, which half fills it as fast as what is just
-    beyond L2 comes. A virtual machine may be told of a cache that it has a part of.
+    `last_cache` is a size: the bytes of the last cache that are a core's to use, of which three quarters are read as fast as
+    what is just beyond L2. A virtual machine may be told of a cache that it has a part of.
 
     `strided_4` to `strided_14` are slowdowns, not rates: the time of a tile kernel of so many rows (and
     `Core.vectors_beside` them) that are 4096 bytes apart, so that their lines fall into one set of L1, over its
@@ -99,6 +106,8 @@ class Rates:
     copy_past: Rate
     beyond_l2: Rate
     rows_beyond_l2: Rate
+    chase_l3: Rate
+    chase_memory: Rate
     pack_near: Rate
     pack_far: Rate
     tile_in_l1: Rate
@@ -125,6 +134,10 @@ class Rates:
     def bandwidth(self, level: str = "memory", kind: Kind = "read", threads: int = 1) -> float:
         """Bytes/s; `level` is one of `LEVELS`."""
         return self.named(f"{kind}_{level.lower()}").at(threads, self.cores)
+
+    def latency(self, level: str = "memory") -> float:
+        """Seconds from a load to its line, which nothing has asked for before; `level` is `L3` or `memory`."""
+        return LINE_BYTES / self.named(f"chase_{level.lower()}").core
 
     def arriving(self, rate: float) -> float:
         """

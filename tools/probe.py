@@ -23,6 +23,7 @@ of this and of earlier runs is kept in the user's cache directory.
 """
 
 _KINDS = ("read", "copy")
+_LATENCIES = ("L3", "memory")
 _FMAS = {
     "f32": "fma_f32",
     "f32, short": "fma_f32_burst",
@@ -149,6 +150,10 @@ def table(target: Target) -> str:
     ]
     past = ["past caches", *("" for _ in threads), *cells("copy_past")]
     of_all = [_cores(n) for n in threads]
+    latencies = [
+        f"{1e9 * rates.latency(level):.0f}{_MARKS[rates.named(f'chase_{level.lower()}').source]}"
+        for level in _LATENCIES
+    ]
     strided = [rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
     rows, vectors = core.probe_tile
     used = {rates.named(name).source for name in RATE_NAMES}
@@ -169,6 +174,8 @@ def table(target: Target) -> str:
                     *([words, cells(name)[0]] for words, name in _PRODUCT.items()),
                 ]
             ),
+            "",
+            *_aligned([["ns of latency", *_LATENCIES], ["1 core", *latencies]]),
             "",
             *_aligned(
                 [

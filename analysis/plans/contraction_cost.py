@@ -313,14 +313,12 @@ class Model(ContractionRates):
             # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
             size = problem.k * problem.m * bytes_
             far = self.beyond_of(size) if again > 1 else self.beyond_l2
-            # The pages of a row and of the next one begin together where rows are read as they are, and are waited for once.
-            alone = 1 if is_copied or left.summed != 1 else self.lost_pages(plan)
-            together = 0 if plan.prefetch_left else 1 / min(plan.mr, problem.m)
-            waiting = alone + (1 - alone) * together
-            restart = restart_seconds(self.core.page_bytes, run, far.latency)
-            waited = elements * fetched * bytes_ * (self.waiting_left + restart)
+            waiting = self.waiting_left + restart_seconds(self.core.page_bytes, run, far.begun)
+            if not is_copied and left.summed == 1:
+                asked = 0.0 if plan.prefetch_left else self.row_waiting(run, far)
+                waiting = max(waiting * self.lost_pages(plan), asked)
             stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=far.rate)
-            seconds += share * (stalled + waited * waiting)
+            seconds += share * (stalled + elements * fetched * bytes_ * waiting)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * self._colliding(plan, uses)

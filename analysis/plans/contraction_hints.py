@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...targets.estimates import MEMORY_SECONDS
 from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
@@ -61,7 +60,7 @@ def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     problem, right = known.problem, known.problem.right
     vectors = -(-plan.nr // known.lanes)
     term = plan.mr * vectors / known.core.fma_ports / known.clock
-    ahead = max(int(2 * MEMORY_SECONDS / term), 1)
+    ahead = max(int(2 * known.rates.latency() / term), 1)
     is_blocked = plan.nc < problem.n or plan.k_outside
     copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
     is_own = not (right.is_constant or problem.is_of_one_buffer)

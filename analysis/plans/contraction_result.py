@@ -40,7 +40,7 @@ def writing(known: ContractionRates, plan: ContractionPlan) -> float:
         seconds += share * times * tiles * plan.mr * _row_seconds(known, plan)
     if plan.turned and plan.innermost == "n":  # no tile before was near these lines
         begun = min(plan.mr * problem.result_bytes / known.level_1.line_bytes, 1.0)
-        seconds += share * tiles * plan.nr * begun * L3_SECONDS
+        seconds += share * tiles * plan.nr * begun * known.rates.latency("L3")
     return seconds
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product
 from math import inf, log2, prod
 
-from ...targets.estimates import L2_CYCLES, L3_SECONDS, TLB_CYCLES
+from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
@@ -294,7 +294,7 @@ class Model:
         loads = self.loaded(plan, self.c.left) + self.loaded(plan, self.c.right)
         ahead = max(1.0, self.core.window / (accumulators + loads))
         _, run = self.pieces(plan, self.c.left, ())
-        return ahead * max(run, self.line) / L3_SECONDS
+        return ahead * max(run, self.line) / self.rates.latency("L3")
 
     @cached_property
     def _beyond_l2(self) -> float:

@@ -140,7 +140,7 @@ class _Model(ContractionRates):
             peak = self.rates.fma_f32.core * 4 / element
             stall = max(0.0, element / self.beyond_l2.rate - 2 * tall / peak)
             page = core.page_bytes
-            restart = restart_seconds(page, page, self.beyond_l2.latency)
+            restart = restart_seconds(page, page, self.beyond_l2.begun)
             waiting += fetched * (stall + element * restart)
         packing = 0.0 if problem.right.is_constant else copied / self.clock
         return cost_of(

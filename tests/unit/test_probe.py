@@ -78,6 +78,23 @@ def test_read_kernel():
     np.testing.assert_array_equal(after, sums + 3 * x.reshape(2, 8, 4).sum(0))
 
 
+def test_chase_kernel():
+    """Four links in each of two rounds, in a cycle of three."""
+    x, at = np.array([2, 0, 1], np.int64), np.array([0], np.int64)
+    np.testing.assert_array_equal(both(probe_kernels.chase_kernel(4), 2, [x, at])[1], [1])
+
+
+def test_a_chase_goes_through_all_lines_before_one_comes_again():
+    job = probe_jobs.chase_job(Target.host(), 100 * 64)
+    x, at = job.arguments()
+    seen = [int(at[0])]
+    while (place := int(x[seen[-1]])) != seen[0]:
+        seen.append(place)
+    assert sorted(seen) == list(range(0, 800, 8))
+    job.kernel(3, x, at)
+    assert job.check(2, [x, at]) and not job.check(1, [x, at])
+
+
 def test_copy_kernel():
     x, y = arrays({"x": (64,), "y": (64,)})
     np.testing.assert_array_equal(both(probe_kernels.copy_kernel(4), 2, [x, y])[1], x)
@@ -92,12 +109,13 @@ def test_copy_kernel():
     [
         ({240: 29e9}, 480),
         ({240: 15e9, 120: 20e9, 60: 28e9}, 120),
+        ({240: 15e9, 120: 20e9, 90: 20e9, 60: 28e9}, 80),
         ({15: 10e9}, 15),
         ({7.5: 9e9, 60: 10e9}, 60),
     ],
     ids=str,
 )
-def test_the_last_cache_is_twice_what_is_read_fast(
+def test_the_last_cache_is_a_third_more_than_what_is_read_fast(
     rates: dict[float, float], expected: float, monkeypatch: pytest.MonkeyPatch
 ):
     """By megabytes of an L3 of 480 beside an L2 of 1: from 7.5 on, at 30 GB/s where nothing else is said."""

@@ -12,30 +12,30 @@
 // ICX: p512.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // ICX: p1024.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 38 terms ahead;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 65 terms ahead;
 // ICX: p2048.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, K blocks outside of M, prefetches A and C, prefetches rows of B 38 terms ahead;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, K blocks outside of M, prefetches A and C, prefetches rows of B 65 terms ahead;
 // ICX: f64.
-// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 38 terms ahead;
+// ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 65 terms ahead;
 
 // SPR: p256.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 64, KC 256, M tiles innermost, packs B, peels M;
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 29 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 47 terms ahead;
 // SPR: p2048.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 29 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A and C, prefetches rows of B 47 terms ahead;
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 256, KC 1024, N tiles innermost, packs A and B, B in the first tiles, peels M, prefetches C, prefetches rows of B 28 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 261, NC 1024, KC 1024, M tiles innermost, packs A and B, peels N, prefetches B and C;
 // SPR: f64.
-// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 33 terms ahead;
+// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 53 terms ahead;
 // SPR: wide.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 192, KC 768, N tiles innermost, packs B, B in the first tiles, prefetches A and C, prefetches rows of B 33 terms ahead;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs A and B, prefetches C;
 // SPR: deep.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 96, KC 1536, N tiles innermost, packs B, B in the first tiles, K blocks outside of M, prefetches A and C, prefetches rows of B 33 terms ahead;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 768, KC 384, M tiles innermost, packs B, K blocks outside of M, prefetches C;
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 64, KC 500, M tiles innermost, packs B, peels M and N;
 // SPR: tall.
@@ -48,7 +48,7 @@
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p512.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 512, KC 256, M tiles innermost, packs B, peels N, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 5x16, MC 130, NC 512, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: p1024.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p2048.
@@ -77,7 +77,7 @@
 // ZEN5: p512.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 128, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: p1024.
-// ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 90 terms ahead;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 81 terms ahead;
 // ZEN5: p2048.
 // ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 81 terms ahead;
 // ZEN5: nt.
@@ -89,7 +89,7 @@
 // ZEN5: wide.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 96, KC 768, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 62 terms ahead;
 // ZEN5: deep.
-// ZEN5-NEXT: chosen contraction: tile 8x48, MC 64, NC 768, KC 1024, M tiles innermost, packs nothing, prefetches rows of B 12 terms ahead;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 64, KC 1536, N tiles innermost, packs B, B in the first tiles, peels M, K blocks outside of M, prefetches A and C, prefetches rows of B 74 terms ahead;
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 10 terms ahead;
 // ZEN5: tall.
@@ -100,7 +100,7 @@
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 256, KC 256, N tiles innermost, packs nothing, peels M, prefetches A and C, prefetches rows of B 9 terms ahead;
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 6x16, MC 132, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: p2048.
