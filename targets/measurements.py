@@ -15,7 +15,7 @@ from .rates import RATE_NAMES, Rate, is_slowdown
 Measurements = Mapping[str, Rate]
 """Measured rates by their names in `RATE_NAMES`; those that could not be measured are not there."""
 
-_VERSION = 2
+_VERSION = 3
 """Of the file. One of another version is no measurement: the machine is to be probed again."""
 
 

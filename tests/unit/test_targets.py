@@ -419,14 +419,14 @@ def test_what_was_not_measured_is_in_proportion_to_what_was():
     assert target_module._with_measured(known, busy)["rows_beyond_l2"].core == 10.0
 
 
-GOOD = {"version": 2, "rates": {"fma_f32": {"core": 1.0, "machine": 2.0, "source": "measured"}}}
+GOOD = {"version": 3, "rates": {"fma_f32": {"core": 1.0, "machine": 2.0, "source": "measured"}}}
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *["", "{", "[]", '{"cores": 2}', '{"version": 2}', "null", '{"version": 2, "rates": []}'],
-        json.dumps(GOOD).replace('"version": 2', '"version": 1'),
+        *["", "{", "[]", '{"cores": 2}', '{"version": 3}', "null", '{"version": 3, "rates": []}'],
+        json.dumps(GOOD).replace('"version": 3', '"version": 2'),
         json.dumps(GOOD).replace("1.0", "NaN"),
         json.dumps(GOOD).replace("1.0", "-1"),
         json.dumps(GOOD).replace("fma_f32", "fma_f8"),
