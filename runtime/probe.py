@@ -83,12 +83,18 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
             if is_late
             else found
         )
-        whole = detect_caches()[-1]
-        if "last_cache" in found and whole.level == target.caches[-1].level:
-            target = target.with_core(caches=(*target.caches[:-1], whole))
-            target = replace(target, core=with_last_cache(target.core, found))
+        target = _knowing(target, found)
     check_plausible(rates, target)
     return Probed({name: rates[name] for name in RATE_NAMES if name in rates}, watch.load())
+
+
+def _knowing(target: Target, found: Mapping[str, Rate]) -> Target:
+    """The target with what was measured, which the next groups go by."""
+    whole = detect_caches()[-1]
+    if "last_cache" in found and whole.level == target.caches[-1].level:
+        target = target.with_core(caches=(*target.caches[:-1], whole))
+        target = replace(target, core=with_last_cache(target.core, found))
+    return replace(target, found=tuple({**dict(target.found), **found}.items()))
 
 
 def probe_and_store() -> Probed:
@@ -238,7 +244,11 @@ def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
 
 
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
-    jobs = probe_jobs.tile_jobs(target)
+    """
+    As parts of the peak, of which some is measured with each of their turns: the clock differs from one second to the next, and plans
+    go by what a tile loses.
+    """
+    peak, jobs = probe_jobs.fma_job(target, "f32", target.vector_bits), probe_jobs.tile_jobs(target)
     far, asked = probe_jobs.rows_jobs(target)
     named = {
         "tile_in_l1": jobs.in_l1,
@@ -248,7 +258,14 @@ def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
         "tile_rows_far": far,
         "tile_rows_asked": asked,
     }
-    return _on_one(named, cores)
+    turns = in_turns([peak, *named.values()])
+    rates: dict[str, Rate] = {}
+    for name, of_job in zip(named, zip(*(turn[1:] for turn in turns), strict=True), strict=True):
+        parts = (each.median / turn[0].median for each, turn in zip(of_job, turns, strict=True))
+        rate = median(parts) * target.rates.fma_f32.core
+        is_busy = any(each.is_busy for each in (*of_job, *(turn[0] for turn in turns)))
+        rates[name] = Rate(rate, together(name, rate, cores), "busy" if is_busy else "measured")
+    return rates
 
 
 def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:

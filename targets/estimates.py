@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..frozen import frozen
 from .core import LINE_BYTES, Core
-from .rates import RATE_NAMES, ROWS_PANELS, STRIDED_ROWS, Rate, Rates, is_slowdown
+from .rates import RATE_NAMES, ROWS_PANELS, STRIDED_ROWS, Rate, Rates, is_cautious, is_slowdown
 
 NOMINAL_FREQUENCY = 3e9
 """
@@ -85,7 +85,7 @@ def complete(core: Core, cores: int, found: Mapping[str, Rate]) -> Rates:
 def _is_lower_bound(name: str, estimate: _Estimate, found: Mapping[str, Rate]) -> bool:
     """Whether a rate was measured on a busy machine, and those from which it is estimated were found."""
     follows = [other for other in estimate.follows if other in RATE_NAMES]
-    if found[name].source != "busy" or is_slowdown(name) or not follows:
+    if found[name].source != "busy" or is_slowdown(name) or is_cautious(name) or not follows:
         return False
     return all(other in found for other in follows)
 

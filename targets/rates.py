@@ -171,6 +171,11 @@ def is_slowdown(name: str) -> bool:
     return name.startswith("strided_")
 
 
+def is_cautious(name: str) -> bool:
+    """Whether it was measured as what one has at least, so that plans do not stall when they do not get more."""
+    return name in ("beyond_l2", "rows_beyond_l2")
+
+
 def is_size(name: str) -> bool:
     """Whether it is of bytes, and not of a second."""
     return name == "last_cache"

@@ -352,15 +352,16 @@ def _measured(target: Target) -> Mapping[str, Rate]:
 def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:
     """
     What was measured counts, but on a busy machine only where it is more than what is known. What follows from it and
-    was not measured (an earlier version's probe may not have known of it) is in proportion to it.
+    was not measured (an earlier version's probe may not have known of it), or not while the machine was idle, is in proportion to it.
     """
+    calm = {name: rate for name, rate in measured.items() if rate.source != "busy"}
+    expected = {**known, **in_proportion(known, calm)}
     doubtful = {
-        name: Rate(known[name].core, max(known[name].machine, rate.machine), "known")
+        name: replace(expected[name], machine=max(expected[name].machine, rate.machine))
         for name, rate in measured.items()
-        if rate.source == "busy" and name in known and known[name].core > rate.core
+        if rate.source == "busy" and name in expected and expected[name].core > rate.core
     }
-    found = {**measured, **doubtful}
-    return {**known, **in_proportion(known, found), **found}
+    return {**expected, **measured, **doubtful}
 
 
 def _triple_of(architecture: str) -> str:

@@ -380,6 +380,11 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
     merged = measurements.merged(old, new)
     assert merged["beyond_l2"] == Rate(112, 220)
     assert merged["rows_beyond_l2"].core == pytest.approx(112 * 1.03)
+    of_tiles = measurements.merged(
+        {"fma_f32": Rate(100, 200), "tile_near": Rate(90, 180)},
+        {"fma_f32": Rate(150, 300), "tile_near": Rate(120, 240)},
+    )
+    assert of_tiles["tile_near"].core == pytest.approx(150 * 0.85)
     hints = measurements.HINTS
     merged = measurements.merged(
         dict(zip(hints, (Rate(90, 90), Rate(99, 99)), strict=True)),
@@ -405,6 +410,11 @@ def test_a_busy_measurement_is_a_lower_bound():
     assert found == {"fma_f32": known["fma_f32"], "read_l1": measured["read_l1"]}
     calm = {"fma_f32": Rate(90, 90)}
     assert target_module._with_measured(known, calm)["fma_f32"] == calm["fma_f32"]
+    known["tile_near"] = Rate(80, 80, "known")
+    measured = {"fma_f32": Rate(150, 150), "tile_near": Rate(100, 100, "busy")}
+    assert target_module._with_measured(known, measured)["tile_near"].core == 120
+    busy = {"read_l3": Rate(30e9, 30e9), "beyond_l2": Rate(15e9, 15e9, "busy")}
+    assert complete(Target.parse("zen5").core, 1, busy).beyond_l2.core == 15e9
 
 
 def test_what_was_not_measured_is_in_proportion_to_what_was():
