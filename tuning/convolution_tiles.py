@@ -19,6 +19,7 @@ from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
+from .convolution_hints import ConvolutionHints
 from .panels import Packing, vectorize_packing
 from .register_tile import (
     Tile,
@@ -31,7 +32,6 @@ from .register_tile import (
     write_out_terms,
 )
 from .session import Session
-from .tile_hints import ask_for_results, loop_with_terms, only_copy_in
 
 CONTROL_SHARE = 1 / 4
 """
@@ -55,10 +55,10 @@ def schedule_convolution(
     tiles = _Tiles(s, plan, kernel, found, target)
     tiles.cut()
     tiles.pack()
-    tiles.fetch_weights_ahead()
+    tiles.hints.weights(tiles.packing.staged.buffer if tiles.packing else None, target.core)
     tiles.skip_padding()
     tiles.pad_image()
-    tiles.fetch_image_ahead()
+    tiles.hints.image(tiles.halo.buffer if tiles.halo else None)
     tiles.peel()
     tiles.keep_in_registers()
     tiles.vectorize()
@@ -86,7 +86,6 @@ class _Tiles:
         self.packing: Packing | None = None
         self.panels: list[StagedBuffer] = []
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
-        self.prefetches: tuple[LoopHandle, ...] = ()
         self.written_out: list[LoopHandle] = []
         """loops over an axis of the window of which each iteration has another tile"""
         self.beside: set[LoopHandle] = set()
@@ -108,6 +107,10 @@ class _Tiles:
             outer, inner = self.s.cut(summed[-1], block, "block", "channel", tail="perfect")
             self.summed[self.plan.summed[-1]] = inner
             summed = [outer, *summed[:-1], inner]
+        if part := self.plan.between_hints:
+            outer, inner = self.s.cut(summed[-1], part, "part", "term", tail="perfect")
+            self.summed[self.plan.summed[-1]] = inner
+            summed = [*summed[:-1], outer, inner]
         self.update = self._cut(c.number, c.result, "each", self.axes, summed)
         if c.finished is not None:
             statements = (c.facts.statements[number] for number in c.facts.nest(c.finished))
@@ -119,6 +122,14 @@ class _Tiles:
         for other in others:
             self.s.fuse_nests(first.around, other.around)
         self.around = first.around
+        self.hints = ConvolutionHints(
+            self.s,
+            self.plan,
+            self.kernel,
+            c,
+            dict(zip(self.order, self.around, strict=False)),
+            summed,
+        )
         self.tile = self.around[-1]
         self.shared = self.around[-2] if self.by_panels else self.tile
 
@@ -234,35 +245,6 @@ class _Tiles:
         extent = c.extent(tuple(a for a in axes if c.right.dimension_of(a) == order[-1]))
         self.packing = Packing(staged, order, size, extent, reads_last, reads_summed)
 
-    def fetch_weights_ahead(self) -> None:
-        """
-        Ask for the weights of terms to come, a page ahead: the core's own prefetchers follow a panel to the end of its
-        page only, and begin anew in the next. And for the next block of them, to L2, a part of it in each step of the sums of all
-        tiles that use the present one.
-        """
-        plan, c, s, summed = self.plan, self.c, self.s, self.summed[self.plan.summed[-1]]
-        weights = s.buffer(self.kernel.buffers[c.right.buffer])
-        if self.packing is not None:
-            weights = self.packing.staged.buffer
-        if plan.prefetch_block:
-            places = reversed(tuple(zip(self.order, self.around, strict=False)))
-            at = next(at for axis, at in places if axis in c.n and at.trips != 1)
-            self.prefetches += s.prefetch(weights, at, locality=2, inside=summed).loops
-        if plan.prefetch_weights:
-            terms = max(1, self.core.page_bytes // (plan.size(plan.lanes) * c.right_bytes))
-            self.prefetches += s.prefetch(weights, summed, terms, locality=3).loops
-
-    def fetch_image_ahead(self) -> None:
-        """Ask for the image: for elements of terms to come, to L1, and for the next tile's part of it, to L2, in all sums that use the present one."""
-        plan, s, summed = self.plan, self.s, self.summed[self.plan.summed[-1]]
-        image = self.halo.buffer if self.halo else s.buffer(self.kernel.buffers[self.c.left.buffer])
-        if plan.prefetch_terms:
-            self.prefetches += s.prefetch(image, summed, plan.prefetch_terms, locality=3).loops
-        if plan.prefetch_image:
-            at = [at for axis, at in zip(self.order, self.around, strict=False) if axis in self.c.m]
-            inner = [loop for loop in at if loop.trips != 1][-1]
-            self.prefetches += s.prefetch(image, inner, locality=2, inside=summed).loops
-
     def peel(self) -> None:
         """
         Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last one where
@@ -315,20 +297,8 @@ class _Tiles:
                 kept = keep_in_registers(self.s, result, tile, pads)
                 tile = pad_loops(self.s, tile)
             self.tiles.append((tile, kept))
-        self._fetch_result_ahead()
+        self.hints.results()
         self.s.tidy()
-
-    def _fetch_result_ahead(self) -> None:
-        """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""
-        if not self.plan.prefetch_result:
-            return
-        (innermost,) = self.order[-1:]
-        loops = self.around[self.order.index(innermost)].copies
-        results = (self.s.buffer(self.kernel.buffers[buffer]) for buffer in self.c.streams)
-        at = loop_with_terms({self.summed[a]: self.c.extent((a,)) for a in self.plan.summed})
-        self.prefetches += ask_for_results(
-            self.s, results, loops, lambda loop: only_copy_in(loop, at)
-        )
 
     def _by_axis(self) -> dict[int, int]:
         found = {axis: self.c.result.dimension_of(axis) for axis in self.c.parallel}
@@ -389,7 +359,7 @@ class _Tiles:
             copy: None for tile, _ in self.tiles for row in tile.rows for copy in row.copies
         }:
             write_out(s, loop)
-        for loop in self.prefetches:
+        for loop in self.hints.loops:
             for copy in loop.copies:
                 write_out(s, copy)
         self._write_out_finish()

@@ -373,7 +373,7 @@ class Model:
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
         every = tuple((axis, self.extents[axis]) for axis in plan.summed)
-        image, weights = (self._touched(plan, one, every) for one in (self.c.left, self.c.right))
+        image, weights = (self.touched(plan, one, every) for one in (self.c.left, self.c.right))
         if image + weights <= self.near_1:
             return weights if self.traffic.has_rows_outside(plan) else image
         terms = self.terms_of_run(plan)
@@ -388,13 +388,13 @@ class Model:
     def run(self, plan: ConvolutionPlan, terms: int) -> float:
         """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""
         summed = ((plan.summed[-1], terms),)
-        return sum(self._touched(plan, one, summed) for one in (self.c.left, self.c.right))
+        return sum(self.touched(plan, one, summed) for one in (self.c.left, self.c.right))
 
     def has_blocks(self, summed: Sequence[int]) -> bool:
         """Whether sums may go through channels by blocks, each with the whole window: it is around the channels else."""
         return self.c.statement.reassociates and summed[-1] not in self.c.window
 
-    def _touched(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> float:
+    def touched(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> float:
         """
         Bytes, in whole lines, that a tile reads of an operand while summed axes run, each so far. A piece begins anywhere in a line
         unless all of them are whole lines, and lines apart.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ...frozen import replaced
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
 from .cost import terms_ahead
+from .terms_written_out import BETWEEN_HINTS
+
+LEAST_BETWEEN = BETWEEN_HINTS // 4
+"""Terms of a part of a sum at least: the address of a hint takes about as many instructions as a term of a small tile has."""
 
 TIMES_ASKED = 3
 """How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
@@ -16,7 +22,8 @@ def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     plan = replaced(plan, prefetch_image=asks_for_image(model, plan))
     plan = replaced(plan, prefetch_terms=image_terms_ahead(model, plan))
     plan = replaced(plan, prefetch_weights=plan.packs and asks_for_weights(model, plan))
-    return replaced(plan, prefetch_block=asks_for_blocks(model, plan))
+    plan = replaced(plan, prefetch_block=asks_for_blocks(model, plan))
+    return replaced(plan, between_hints=terms_between_hints(model, plan))
 
 
 def asks_for_image(model: Model, plan: ConvolutionPlan) -> bool:
@@ -64,3 +71,39 @@ def asks_for_blocks(model: Model, plan: ConvolutionPlan) -> bool:
         return False
     has_room = block + (block + traffic.image_part(plan)) / tiles <= model.near_2
     return has_room and TIMES_ASKED * block / tiles >= model.terms * model.line
+
+
+def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
+    """
+    The terms of a part of a tile's sum, before each of which stand the hints for pieces that are apart in memory; 0 where a loop over
+    the window is around many terms, or where a sum is short.
+
+    Each of them in every term, or all at once before a tile, would take what the multiply-adds need: ports for its address, or
+    places among the lines that L1 waits for. A part has so many terms that its hints take half of these places at most.
+    """
+    *others, last = (model.extents[axis] for axis in plan.summed)
+    if plan.written_out or any(extent > 1 for extent in others) or last < 2 * BETWEEN_HINTS:
+        return 0
+    hints = _hints_of_results(model, plan) + _hints_of_image(model, plan)
+    if not hints:
+        return 0
+    most = min(BETWEEN_HINTS, int(model.core.l1_misses / 2 * last / hints))
+    return next((terms for terms in range(most, LEAST_BETWEEN - 1, -1) if last % terms == 0), 0)
+
+
+def _hints_of_results(model: Model, plan: ConvolutionPlan) -> float:
+    """The lines of a tile of what it goes to and is finished with, if they are asked for."""
+    if not plan.prefetch_result:
+        return 0.0
+    pieces = prod(size for axis, size in plan.tile if not model.is_along[axis])
+    run = prod(size for axis, size in plan.tile if model.is_along[axis]) * model.c.result_bytes
+    bytes_ = run if run % model.line == 0 else run + model.line - model.c.result_bytes
+    return len(model.c.streams) * pieces * bytes_ / model.line
+
+
+def _hints_of_image(model: Model, plan: ConvolutionPlan) -> float:
+    """The lines of a tile's part of the image for each of the tiles that use it, if they are asked for."""
+    if not plan.prefetch_image:
+        return 0.0
+    every = tuple((axis, model.extents[axis]) for axis in plan.summed)
+    return model.touched(plan, model.c.left, every) / model.line / model.traffic.blocks(plan)

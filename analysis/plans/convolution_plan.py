@@ -65,6 +65,12 @@ class ConvolutionPlan:
     L1 meanwhile. 0 for all of them
     """
 
+    between_hints: int = 0
+    """
+    the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
+    stand; 0 where sums have no such parts
+    """
+
     @property
     def lanes(self) -> int:
         """The axis in vector lanes."""
@@ -98,6 +104,8 @@ class ConvolutionPlan:
         words += ["prefetches the image"] if self.prefetch_image else []
         ahead = self.prefetch_terms
         words += [f"prefetches the image {ahead} terms ahead"] if ahead else []
+        between = self.between_hints
+        words += [f"in parts of {between} terms"] if between else []
         words += ["prefetches weights"] if self.prefetch_weights else []
         words += ["prefetches the next block of them"] if self.prefetch_block else []
         return ", ".join(words)

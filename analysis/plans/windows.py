@@ -12,7 +12,6 @@ from itertools import product
 from math import gcd, prod
 
 from ...frozen import frozen, replaced
-from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
 from ..interleaved import MOST_APART
@@ -29,6 +28,7 @@ from .cost import (
 )
 from .windows_copies import ImageCopies
 from .windows_plan import WindowsPlan
+from .windows_streams import WindowsStreams
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
@@ -187,6 +187,7 @@ class _Model:
         self.terms = found.extent(*found.window)
         self.padding = Padding(found)
         self.copies = ImageCopies(found, self.core, self.width)
+        self.streams = WindowsStreams(found, target)
         self.unhidden, self.half = unhidden_part(target), half_part(target)
 
     def registers(self, plan: WindowsPlan) -> int:
@@ -281,7 +282,7 @@ class _Model:
         return cost_of(
             [
                 ("arithmetic", computing),
-                ("streaming", self._waiting(plan, computing)),
+                ("streaming", self.streams.waiting(plan, computing)),
                 ("copying the image", self._copying(plan)),
                 ("from L2", self._from_l2(plan, computing)),
             ]
@@ -376,7 +377,7 @@ class _Model:
         if plan.halo:
             return 0.0
         line, element = self.core.cache(1).line_bytes, self.r.facts.element_bytes(self.r.image)
-        step = gcd(line, self._row_bytes(plan))
+        step = gcd(line, self.streams.row_bytes(plan, self.r.image))
         wide = min(self.width, plan.lanes[1]) * element
         starts = range(0, line, step)
         return sum(at + wide > line for at in starts) / len(starts)
@@ -427,50 +428,6 @@ class _Model:
         line = cache.line_bytes / self.rates.read_l2.core * self.clock
         return rows * wide / cache.line_bytes * line * self.core.load_ports
 
-    def _bytes(self, access: Access) -> float:
-        return float(self.r.facts.buffers[access.buffer].bytes or 0)
-
-    def _waiting(self, plan: WindowsPlan, computing: float) -> float:
-        """
-        Seconds of waiting for what streams. Where a tile's rows are inside of the loops over the window, the first terms read all of
-        the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes from beyond L2.
-        """
-        streaming = self._streaming(plan)
-        is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
-        is_far = self._bytes(self.r.image) > kept_bytes(self.core.cache(2))
-        unhidden = self.unhidden if is_in_bursts and is_far else 0.0
-        return max(0.0, streaming - computing) + unhidden * streaming
-
-    def _streaming(self, plan: WindowsPlan) -> float:
-        """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
-        image, result = self._bytes(self.r.image), self._bytes(self.r.result)
-        last = self.core.caches[-1]
-        if image + result <= kept_bytes(self.core.cache(2)):
-            return (image + result) / self.rates.read_l2.core
-        is_cached = last.level > 2 and image + result <= last.bytes // last.shared_by
-        rate = self.rates.beyond_l2 if is_cached else self.rates.read_memory
-        return (image * self._in_turns(plan) + result) / rate.core
-
-    def _in_turns(self, plan: WindowsPlan) -> float:
-        """
-        How many times as long the image takes to come as one stream: where tiles are narrower than its rows, these come in
-        turns. Rows on one page are one stream, as they are of row plans.
-        """
-        if plan.rows is None or plan.halo or plan.lanes[1] >= self.r.extent(plan.lanes[0]):
-            return 1.0
-        axis, rows = plan.rows
-        streams = self.r.reach(axis, rows)
-        if streams * self._row_bytes(plan) <= self.core.page_bytes:
-            return 1.0
-        more = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
-        return 1 + more * min((1 - 1 / streams) / (1 - 1 / ROWS_IN_TURNS), 1.0)
-
-    def _row_bytes(self, plan: WindowsPlan) -> int:
-        """The size of a row of the image as it is."""
-        dimension = self.r.image.dimension_of(plan.lanes[0]) or 0
-        size = self.r.facts.buffers[self.r.image.buffer].shape[dimension]
-        return (size if isinstance(size, int) else 1) * self.r.facts.element_bytes(self.r.image)
-
     def _copying(self, plan: WindowsPlan) -> float:
         """
         Seconds in which planes or strips are copied. Tiles' loads take parts of several stores, so that they wait until these
@@ -492,5 +449,5 @@ class _Model:
         """Seconds of waiting for copies that tiles read from L2."""
         if not plan.halo or self.copies.is_near(plan):
             return 0.0
-        reading = self._bytes(self.r.image) / self.rates.read_l2.core
+        reading = self.streams.bytes(self.r.image) / self.rates.read_l2.core
         return max(0.0, reading - computing) + self.unhidden * reading

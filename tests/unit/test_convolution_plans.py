@@ -8,6 +8,8 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_cost import Model
+from stepwell.analysis.plans.convolution_hints import terms_between_hints
 from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
@@ -177,6 +179,49 @@ def test_tiles_ask_for_an_image_that_l2_gives_up_and_for_rows_that_are_lines_apa
         sums = prod(size for _, size in plan.tile[:-1]) * plan.tile[-1][1] // 16
         loads = sum(1 if size == 1 else size for _, size in plan.tile[:-1]) + plan.tile[-1][1] // 16
         assert plan.prefetch_terms == 448 // (sums + loads)
+
+
+def test_hints_stand_between_parts_of_sums_that_take_half_of_the_misses_of_l1():
+    """The image of 256 channels brings four times as many lines for each term as the result; few channels have no parts."""
+    known = Target.of("sapphire-rapids")
+    for channels, outputs, misses, found in (
+        (256, 64, 12, 8),
+        (256, 64, 24, 16),
+        (256, 64, 96, 32),
+        (256, 64, 4, 0),  # a part would be too short
+        (48, 512, 12, 0),
+    ):
+        target = replace(known, core=replace(known.core, l1_misses=misses))
+        x, weights = (
+            np.zeros((1, channels, 56, 56), np.float32),
+            np.zeros((outputs, channels, 1, 1), np.float32),
+        )
+        low = sw.jit(lambda x, w=weights: sw.conv(x, w)).lower(x)
+        (one,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        model, (first,) = Model(one, target), convolution.propose(one, known)
+        plan = replace(first, outside=one.m, prefetch_image=True, prefetch_result=True)
+        assert terms_between_hints(model, plan) == found, (channels, misses)
+        apart = replace(plan, prefetch_image=False, prefetch_result=False)
+        assert terms_between_hints(model, apart) == 0
+
+
+@pytest.mark.parametrize("between", [8, 32])
+def test_parts_of_sums_with_hints_add_up_to_the_same_sums(between: int):
+    rng = np.random.default_rng(14)
+    x = rng.standard_normal((1, 96, 9, 35), np.float32)
+    low = convolved(x, rng.standard_normal((50, 96, 1, 1), np.float32))
+    module, target = low.unscheduled(), Target.of("host")
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    convolutions = convolution.propose(find_convolutions(facts_of_loops(kernel).facts)[0], target)
+    hints = {"prefetch_result": True, "prefetch_image": True, "between_hints": between}
+    plan = replace(convolutions[0], **hints)
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    text = f"{module}"
+    assert f"= 0 to {96 // between} " in text and f"= 0 to {between} " in text
+    options = Options(target=target, schedule=False)
+    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
 
 
 def test_terms_are_asked_for_beyond_what_is_under_way_where_ports_have_room():

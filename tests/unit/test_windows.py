@@ -68,6 +68,19 @@ def test_squares_that_wait_for_memory_are_gone_through_with_the_least_arithmetic
     assert "axes 2, 3 of the window" in large.lower(np.zeros((2048, 2048), np.float32)).plan()
 
 
+@pytest.mark.parametrize(
+    ("latency", "lanes"), [(",chase_l3=0.4e9", 64), (",chase_l3=4e9", 16), ("", 16)]
+)
+def test_tiles_have_whole_rows_where_a_line_that_comes_alone_was_measured_to_take_longer(
+    latency, lanes
+):
+    """Tall tiles read a line of each row by turns, which the core does not look ahead to. A guess of the latency says nothing."""
+    target = f"zen5:beyond_l2=18e9,rows_beyond_l2=18e9{latency}"
+    low = sw.jit(lambda x, w: sw.conv(x, w, padding=1, groups=96), target=target)
+    plan = low.lower(np.zeros((1, 96, 56, 56), np.float32), np.zeros((96, 1, 3, 3), np.float32))
+    assert re.search(rf"chosen +windows: tile \d+x{lanes} of", plan.plan())
+
+
 RAGGED = (1, 2, 3, 5, 7, 17, 31, 33, 100)
 
 

@@ -88,13 +88,15 @@ func.func @many_channels(%x: tensor<1x96x80x120xf32>, %w: tensor<24x96x3x3xf32>)
 }
 
 // What a block adds to its convolution, and what comes out, do not stay in L2: while a tile is computed, the next one's
-// part of both is asked for; of the image, which does, what terms to come use, to L1.
-// CHECK: scheduled as contraction: direct, tile 14x32 of axes 1, 0, packs weights, prefetches the result
+// part of both is asked for, a piece of it before each part of the sum; of the image, which does, what terms to come use, to L1.
+// CHECK: scheduled as contraction: direct, tile 14x32 of axes 1, 0, packs weights, prefetches the result, prefetches the image 4 terms ahead, in parts of 8 terms
 // LOOP-LABEL: @residual.sum_y
-// LOOP:         loop.prefetch %r[
-// LOOP:         loop.prefetch %y[
-// LOOP:         loop.for reduction "c" %[[C:.*]] = 0 to 256
-// LOOP-NEXT:      loop.prefetch %x[%[[C]] + 4, %{{.*}} * 14], read, locality<3>
+// LOOP:         loop.for reduction "c.part" %[[PART:.*]] = 0 to 32
+// LOOP-NEXT:      loop.for {{.*}} = 0 to 2
+// LOOP-NEXT:        loop.prefetch %r[{{.*}}%[[PART]]
+// LOOP:             loop.prefetch %y[{{.*}}%[[PART]]
+// LOOP:           loop.for reduction "c.term" %[[C:.*]] = 0 to 8
+// LOOP-NEXT:        loop.prefetch %x[%[[C]] + %[[PART]] * 8 + 4, %{{.*}} * 14], read, locality<3>
 func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor<1024x196xf32> {
   %w = arith.constant dense<1.0> : tensor<1024x256xf32>
   %sum = te.compute [%f = 1024, %p = 196] add [%c = 256] (%a = %x[%c, %p], %b = %w[%f, %c]) : (tensor<256x196xf32>, tensor<1024x256xf32>) -> tensor<1024x196xf32> {
@@ -112,9 +114,11 @@ func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor
 // beside what comes of the next one, which all tiles ask for.
 // CHECK: scheduled as contraction: direct, tile {{.*}}prefetches weights, prefetches the next block of them
 // LOOP-LABEL: @late.y
-// LOOP:         loop.for reduction "c"
-// LOOP:           loop.prefetch %weights[{{.*}}%c + {{[0-9]+}}
-// LOOP:           loop.prefetch %weights[(%f_tile * 32 + 1) {{.*}}%oh_tile * 4096 + %c * 8], read, locality<2>
+// LOOP:         loop.for reduction "c.part" %[[PART:.*]] = 0 to 16
+// LOOP:           loop.prefetch %y[{{.*}}%[[PART]] {{.*}}%oh_tile * 2 + 2
+// LOOP:           loop.for reduction "c.term" %c = 0 to 32
+// LOOP:             loop.prefetch %weights[{{.*}}%c + %[[PART]] * 32 + 32
+// LOOP:             loop.prefetch %weights[(%f_tile * 32 + 1) {{.*}}%oh_tile * 4096 + %[[PART]] * 256 + %c * 8], read, locality<2>
 // LOOP:         loop.for parallel unroll "weights.prefetch0.back"
 func.func @late(%x: tensor<1x512x7x7xf32>, %w: tensor<2048x512x1x1xf32> {stepwell.constant}) -> tensor<1x2048x7x7xf32> {
   %y = te.compute [%n = 1, %f = 2048, %oh = 7, %ow = 7] add [%c = 512, %kh = 1, %kw = 1] (%a = %x[%n, %c, %oh + %kh, %ow + %kw], %b = %w[%f, %c, %kh, %kw]) : (tensor<1x512x7x7xf32>, tensor<2048x512x1x1xf32>) -> tensor<1x2048x7x7xf32> {

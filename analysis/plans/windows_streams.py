@@ -1,0 +1,84 @@
+"""What reductions over windows read and write beyond L2, and how long plans wait for it."""
+
+from __future__ import annotations
+
+from ...targets.estimates import OUTSTANDING_LINES
+from ...targets.rates import ROWS_IN_TURNS
+from ...targets.target import Target
+from ..facts import Access, WindowReduction
+from .cost import kept_bytes, unhidden_part
+from .windows_plan import WindowsPlan
+
+
+class WindowsStreams:
+    """The image and the result of one reduction, and the rates at which they come and go on one target."""
+
+    def __init__(self, found: WindowReduction, target: Target):
+        self.r, self.core, self.rates = found, target.core, target.rates
+        self.unhidden = unhidden_part(target)
+        self._image, self._result = self.bytes(found.image), self.bytes(found.result)
+
+    def bytes(self, access: Access) -> float:
+        return float(self.r.facts.buffers[access.buffer].bytes or 0)
+
+    def row_bytes(self, plan: WindowsPlan, access: Access) -> int:
+        """The size of a row of an array as it is."""
+        dimension = access.dimension_of(plan.lanes[0]) or 0
+        size = self.r.facts.buffers[access.buffer].shape[dimension]
+        return (size if isinstance(size, int) else 1) * self.r.facts.element_bytes(access)
+
+    def waiting(self, plan: WindowsPlan, computing: float) -> float:
+        """
+        Seconds of waiting for what streams. Where a tile's rows are inside of the loops over the window, the first terms read all of
+        the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes from beyond L2.
+        """
+        streaming = self._streaming(plan)
+        is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
+        is_far = self._image > kept_bytes(self.core.cache(2))
+        unhidden = self.unhidden if is_in_bursts and is_far else 0.0
+        return max(0.0, streaming - computing) + unhidden * streaming
+
+    def _streaming(self, plan: WindowsPlan) -> float:
+        """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
+        both = self._image + self._result
+        if both <= kept_bytes(self.core.cache(2)):
+            return both / self.rates.read_l2.core
+        last = self.core.caches[-1]
+        is_cached = last.level > 2 and both <= last.bytes // last.shared_by
+        rate = (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
+        alone = self._alone(is_cached=is_cached) * rate
+        image = self._image * (1 if plan.halo else self._in_turns(plan, self.r.image, alone))
+        return (image + self._result * self._in_turns(plan, self.r.result, alone)) / rate
+
+    def _alone(self, *, is_cached: bool) -> float:
+        """
+        Seconds for each byte of lines that the core does not look ahead to: as many as are under way at once come in one latency. None
+        where that is a guess: it is not to be set against a stream that was measured.
+        """
+        chase = self.rates.chase_l3 if is_cached else self.rates.chase_memory
+        return 0.0 if chase.source == "estimated" else 1 / (OUTSTANDING_LINES * chase.core)
+
+    def _in_turns(self, plan: WindowsPlan, access: Access, alone: float) -> float:
+        """
+        How many times as long an array takes to come or go as one stream: where tiles are narrower than its rows, pieces of these
+        take turns. Rows on one page are one stream, as they are of row plans: those of a tile begin anywhere in a page, and are on
+        two the more often the further they reach.
+
+        The core looks ahead to the lines of a piece, but not to its first one, which takes `alone` times as long. (Of 3 x 3 windows at
+        112 x 112 on Sapphire Rapids, where a line streams in 3.5 ns and comes alone in 160, tiles of pieces of 1 to 4 lines took 267, 218, 200
+        and 190 us, where this comes to 251, 213, 193 and 187.)
+        """
+        if plan.rows is None or plan.lanes[1] >= self.r.extent(plan.lanes[0]):
+            return 1.0
+        axis, rows = plan.rows
+        streams = self.r.reach(axis, rows) if access is self.r.image else rows
+        across = min(streams * self.row_bytes(plan, access) / self.core.page_bytes, 1.0)
+        line = self.core.cache(1).line_bytes
+        apart = abs(self.r.facts.stride(access, plan.lanes[0]) or 1)
+        piece = max(plan.lanes[1] * apart * self.r.facts.element_bytes(access), line)
+        first = (alone - 1) * line / piece
+        more = 0.0
+        if access is self.r.image:
+            more = self.rates.beyond_l2.core / self.rates.rows_beyond_l2.core - 1
+            more *= min((1 - 1 / streams) / (1 - 1 / ROWS_IN_TURNS), 1.0)
+        return 1 + across * (max(more, first) if first > 0 else more)
