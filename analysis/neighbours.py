@@ -23,7 +23,7 @@ from ..dialects.dtypes import bit_width
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .floored_division import FlooredDivision, floored_division
-from .operations import operands_of, operations_within
+from .operations import has_any_of, operands_of, operations_within
 
 LINE = 64
 """
@@ -75,7 +75,10 @@ def chosen_loads(for_op: loop.ForOp) -> dict[memref.LoadOp, ChosenLoad] | None:
     """
     varying: set[SSAValue] = {for_op.induction_variable}
     found: dict[memref.LoadOp, ChosenLoad] = {}
-    for op in operations_within(for_op.body):
+    operations = operations_within(for_op.body)
+    if not has_any_of(operations, (memref.LoadOp, loop.ForOp)):
+        return found  # as most
+    for op in operations:
         if varying.isdisjoint(operands_of(op)):
             continue
         if type(op) is loop.ForOp:

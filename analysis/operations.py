@@ -9,7 +9,7 @@ What looks at every operation reads the private links between them: xDSL's prope
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -121,8 +121,8 @@ def may_trap(op: Operation) -> bool:
 
 def block_of(value: SSAValue) -> Block | None:
     """The block that a value is an argument of, or is computed in."""
-    owner = value.owner
-    return owner if type(owner) is Block else cast(Operation, owner).parent
+    owner: Any = value.owner
+    return owner if type(owner) is Block else owner.parent
 
 
 def is_before(value: SSAValue, op: Operation) -> bool:
@@ -163,6 +163,10 @@ def _add(block: Block, found: list[Operation]) -> None:
     op = block._first_op
     while op is not None:
         found.append(op)
-        for region in op.regions:
-            _add_all(region, found)
+        if op.regions:
+            for region in op.regions:  # as `_add_all`, without a call
+                inner = region._first_block
+                while inner is not None:
+                    _add(inner, found)
+                    inner = inner._next_block
         op = op._next_op

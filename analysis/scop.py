@@ -9,7 +9,7 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import cast
 
@@ -166,11 +166,11 @@ class Scop:
         """By the identity of each block the loops around; the blocks of opaque operations are not among them."""
         self._levels = 0
         """Loops and conditions around the block that has most of them."""
-        self.accesses = list(self._found(operations))
+        self.accesses = self._found(operations)
 
-    def _found(self, operations: Sequence[Operation]) -> Iterator[Access]:
-        loops_of, levels, number = self._loops, dict.fromkeys(self._loops, 0), 0
-        block, loops = None, None
+    def _found(self, operations: Sequence[Operation]) -> list[Access]:
+        loops_of, levels, root = self._loops, dict.fromkeys(self._loops, 0), self.aliases.root
+        block, loops, found = None, None, list[Access]()
         for op in operations:
             if op.parent is not block:
                 block = op.parent
@@ -179,17 +179,19 @@ class Scop:
             if loops is None:
                 continue  # a part of an opaque operation
             kind = type(op)
+            if _is_of_scalars(kind):
+                continue
             if kind is loop.ForOp or kind is loop.IfOp:
                 level = levels[id(block)] + 1
                 self._levels = max(self._levels, level)
                 inside = (*loops, cast("loop.ForOp", op)) if kind is loop.ForOp else loops
                 for inner in map(id, blocks_of(op)):
                     loops_of[inner], levels[inner] = inside, level
-            elif kind is not loop.YieldOp:
-                for buffer, is_write in _touched(op):
-                    root = self.aliases.root(buffer)
-                    yield Access(op, f"A{number}", root, is_write, loops, buffer, self)
-                    number += 1
+                continue
+            for buffer, is_write in _touched(op):
+                name = f"A{len(found)}"
+                found.append(Access(op, name, root(buffer), is_write, loops, buffer, self))
+        return found
 
     @property
     def function(self) -> func.FuncOp:
@@ -297,8 +299,6 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
     if kind is loop.StoreOp:
         _, buffer, *_ = operands_of(op)
         return ((buffer, True),)
-    if _is_of_scalars(kind):
-        return ()
     buffers = _buffers_used(op)
     if not buffers:
         return ()
@@ -315,8 +315,8 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
 
 @cache
 def _is_of_scalars(kind: type[Operation]) -> bool:
-    """Whether operations of a class have no buffers for operands, and nothing inside."""
-    return kind.name.partition(".")[0] in ("arith", "math")
+    """Whether operations of a class have no buffers for operands, and nothing inside, or only end a body."""
+    return kind is loop.YieldOp or kind.name.partition(".")[0] in ("arith", "math")
 
 
 def _loops_of(buffer: SSAValue, frame: Frame) -> int:

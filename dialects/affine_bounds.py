@@ -17,6 +17,7 @@ from xdsl.ir.affine import (
 )
 
 from .affine_atoms import constant_expr, dim_expr
+from .affine_substitution import plus, product, sum_of
 from .int64 import is_int64
 
 _ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
@@ -63,6 +64,10 @@ def _add_linear(expr: AffineExpr, factor: int, coefficients: list[int]) -> int |
     while type(expr) is AffineBinaryOpExpr:
         rhs = expr.rhs
         if expr.kind is _ADD:
+            if type(rhs) is AffineConstantExpr:
+                number += factor * rhs.value
+                expr = expr.lhs
+                continue
             added = _add_linear(rhs, factor, coefficients)
             if added is None:
                 return None
@@ -145,7 +150,9 @@ def without_divisions(
     rhs = without_divisions(expr.rhs, ranges, multiples)
     match expr.kind:
         case AffineBinaryOpKind.Add:
-            return lhs + rhs
+            return sum_of(lhs, rhs)
+        case AffineBinaryOpKind.Mul if type(rhs) is AffineConstantExpr:
+            return product(lhs, rhs.value)
         case AffineBinaryOpKind.Mul:
             return lhs * rhs
         case AffineBinaryOpKind.FloorDiv | AffineBinaryOpKind.Mod if isinstance(
@@ -183,13 +190,13 @@ def _quotient_or_rest(
     for term, factor in sum_of_terms(dividend):
         whole, left = divmod(factor, divisor)
         if left == 0:
-            quotient = quotient + term * whole
-        elif isinstance(term, AffineConstantExpr):
-            quotient, rest = quotient + whole, rest + left
-        elif isinstance(term, AffineDimExpr) and factor * multiples[term.position] % divisor == 0:
-            quotient = quotient + term * factor // divisor
+            quotient = sum_of(quotient, product(term, whole))
+        elif type(term) is AffineConstantExpr:
+            quotient, rest = plus(quotient, whole), plus(rest, left)
+        elif type(term) is AffineDimExpr and factor * multiples[term.position] % divisor == 0:
+            quotient = sum_of(quotient, product(term, factor) // divisor)
         else:
-            rest = rest + term * factor
+            rest = sum_of(rest, product(term, factor))
     low, high = bounds(rest, ranges)
     if low is None or high is None or low // divisor != high // divisor:
         return rest % divisor if kind is AffineBinaryOpKind.Mod else quotient + rest // divisor

@@ -37,7 +37,9 @@ def substituted(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
         return expr
     if type(expr) is not AffineBinaryOpExpr:
         return expr.replace_dims_and_symbols(dims, ())
-    lhs, rhs = substituted(expr.lhs, dims), substituted(expr.rhs, dims)
+    lhs, rhs = substituted(expr.lhs, dims), expr.rhs
+    if type(rhs) is not AffineConstantExpr:
+        rhs = substituted(rhs, dims)
     if lhs is expr.lhs and rhs is expr.rhs:
         return expr
     if expr.kind is _ADD:
@@ -51,13 +53,14 @@ def value_at(expr: AffineExpr, point: Sequence[int]) -> int:
     """The value where dimension n is `point[n]`: the same as `expr.eval(point, ())`."""
     number, factor = 0, 1
     while type(expr) is AffineBinaryOpExpr:  # sums grow on their left
+        rhs = expr.rhs
+        value = rhs.value if type(rhs) is AffineConstantExpr else value_at(rhs, point)
         if expr.kind is _ADD:
-            number += factor * value_at(expr.rhs, point)
+            number += factor * value
         elif expr.kind is _MUL:
-            factor *= value_at(expr.rhs, point)
+            factor *= value
         elif expr.kind is AffineBinaryOpKind.CeilDiv:
-            quotient = -(-value_at(expr.lhs, point) // value_at(expr.rhs, point))
-            return number + factor * quotient
+            return number + factor * -(-value_at(expr.lhs, point) // value)
         else:
             return number + factor * expr.eval(point, ())
         expr = expr.lhs

@@ -249,4 +249,5 @@ def _add_dimensions(expr: AffineExpr, found: list[int]) -> None:
         found.append(expr.position)
     elif type(expr) is AffineBinaryOpExpr:
         _add_dimensions(expr.lhs, found)
-        _add_dimensions(expr.rhs, found)
+        if type(expr.rhs) is not AffineConstantExpr:
+            _add_dimensions(expr.rhs, found)

@@ -41,6 +41,8 @@ _NO_VALUES: SSAValues[OpResult] = SSAValues(())
 Defaults: TypeAlias = "tuple[tuple[tuple[str, Attribute], ...], tuple[tuple[str, Attribute], ...]]"
 """Properties and attributes that are there where none are given."""
 
+_NO_DEFAULTS: Defaults = ((), ())
+
 
 def leaf(
     kind: type[OpT],
@@ -78,7 +80,7 @@ def fill(
 
     Regions can be added after it.
     """
-    defaults = _defaults(type(op)) or ((), ())
+    defaults = _defaults(type(op)) or _NO_DEFAULTS
     _fill(op, operands, result_types, properties, attributes, location, defaults)
 
 
@@ -102,11 +104,11 @@ def _fill(
         op.results = _NO_VALUES
     op.properties = own = dict(properties) if properties else {}
     op.attributes = dict(attributes) if attributes else {}
-    for name, value in defaults[0]:
-        if name not in own:
-            own[name] = value
-    for name, value in defaults[1]:
-        op.attributes.setdefault(name, value)
+    if defaults is not _NO_DEFAULTS:
+        for name, value in defaults[0]:
+            own.setdefault(name, value)
+        for name, value in defaults[1]:
+            op.attributes.setdefault(name, value)
     op.location = UNKNOWN_LOC if location is None else location
     op.regions = ()
 
@@ -364,7 +366,7 @@ def append_leaf(block: Block, op: Operation) -> None:
 
 
 def insert_leaf_before(block: Block, op: Operation, place: Operation) -> None:
-    """As `block.insert_op_before`, likewise; `place` is in the block."""
+    """As `block.insert_op_before`, likewise; `place` is in the block. An operation with regions may be moved so, but not into itself."""
     before = place._prev_op
     op.parent = block
     op._prev_op, op._next_op = before, place
@@ -389,4 +391,4 @@ def _defaults(kind: type[Operation]) -> Defaults | None:
         )
         for given in (definition.properties, definition.attributes)
     )
-    return properties, attributes
+    return (properties, attributes) if properties or attributes else _NO_DEFAULTS

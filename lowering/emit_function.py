@@ -15,6 +15,7 @@ from ..analysis.dominance import reachable_order
 from ..analysis.natural_loops import innermost_loops
 from ..analysis.operations import operands_of, operations_of
 from ..analysis.scalar_loops import has_no_vectors
+from .by_address import ByAddress, UndefinedValue
 from .emit_values import symbol, type_text, untranslatable
 from .llvm_text import GOMP_PARALLEL, VECTOR
 
@@ -88,8 +89,8 @@ class FunctionWriter:
         self.op = op
         self.module = module
         self._handlers = handlers
-        self._references: dict[SSAValue, str] = {}
-        self._operands: dict[SSAValue, str] = {}
+        self._references = ByAddress[str]()
+        self._operands = ByAddress[str]()
         self._blocks: dict[Block, _BlockText] = {}
         self._names: set[str] = set()
         self._numbers = count()
@@ -132,9 +133,7 @@ class FunctionWriter:
                 raise untranslatable(op, "has no translation to LLVM IR")
             try:
                 handler(self, op)
-            except KeyError as error:
-                if not isinstance(error.args[0], SSAValue):
-                    raise
+            except UndefinedValue:
                 raise untranslatable(op, "uses a value that is defined after it") from None
             except LLVMTranslationException as error:
                 raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
@@ -142,7 +141,7 @@ class FunctionWriter:
     def _text_of(self, block: Block) -> list[str]:
         text = self._blocks[block]
         phis = [
-            f"{self._references[value]} = phi {type_text(value.type)} {', '.join(incoming)}"
+            f"{self._references[id(value)]} = phi {type_text(value.type)} {', '.join(incoming)}"
             for value, incoming in zip(block.args, text.incoming, strict=False)
         ]
         return [f"{text.label}:", *phis, *text.lines]
@@ -168,23 +167,23 @@ class FunctionWriter:
         return f"%.{next(self._numbers)}"
 
     def _bind(self, value: SSAValue, reference: str) -> str:
-        self._references[value] = reference
-        self._operands[value] = f"{type_text(value.type)} {reference}"
+        self._references[id(value)] = reference
+        self._operands[id(value)] = f"{type_text(value.type)} {reference}"
         return reference
 
     # For handlers.
 
     def reference(self, value: SSAValue) -> str:
         """What a value is called, or the constant that it is."""
-        return self._references[value]
+        return self._references[id(value)]
 
     def operand(self, value: SSAValue) -> str:
         """As `reference`, after its type."""
-        return self._operands[value]
+        return self._operands[id(value)]
 
     def operands(self, op: Operation) -> list[str]:
         known = self._operands
-        return [known[value] for value in operands_of(op)]
+        return [known[id(value)] for value in operands_of(op)]
 
     def line(self, text: str) -> None:
         """Append an instruction without a result."""
@@ -195,8 +194,8 @@ class FunctionWriter:
         (value,) = op.results
         name = f"%.{next(self._numbers)}"
         self._block.lines.append(f"{name} = {text}")
-        self._references[value] = name
-        self._operands[value] = f"{type_text(value.type)} {name}"
+        self._references[id(value)] = name
+        self._operands[id(value)] = f"{type_text(value.type)} {name}"
 
     def unnamed(self, text: str) -> str:
         """Append an instruction whose result no operation has; how it is called."""
@@ -222,5 +221,5 @@ class FunctionWriter:
         if name not in self.module.intrinsics:
             types = ", ".join(type_text(value.type) for value in operands)
             self.module.intrinsics[name] = f"declare {result} @{name}({types})"
-        arguments = ", ".join([self._operands[value] for value in operands])
+        arguments = ", ".join([self._operands[id(value)] for value in operands])
         return f"{result} @{name}({arguments})"

@@ -73,11 +73,11 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
     return tuple(found.plans)
 
 
-Number = tuple[int, int]
-"""Of a plan: that of its blocks, and its own among those with these blocks."""
+Number = tuple[int, ...]
+"""Of a plan: that of its tile, that of its blocks among those with this tile, and its own among those with these blocks."""
 
-Offered = tuple[OfBlocks, Callable[[], Iterator[ContractionPlan]]]
-"""What plans with the same blocks have in common, and how to make them."""
+Part = Callable[[], "Iterable[tuple[float, ContractionPlan | Part]]"]
+"""Plans that have something in common: parts of them, or the plans, each with the seconds that it takes at least."""
 
 
 class _Cheapest:
@@ -93,15 +93,14 @@ class _Cheapest:
         self._keys: list[tuple[float, int, int, Number]] = []
         self._most = inf
 
-    def offer(self, shared: Iterable[Offered], model: Model) -> None:
+    def offer(self, parts: Sequence[tuple[float, Part]], model: Model) -> None:
         """
         Keep those of the plans that are among the cheapest, by branch and bound: what takes least as far as is found at once
-        comes first. Plans are offered together with all that have the same blocks, and made when those are not too slow.
+        comes first. The plans of a part are made when the part is not too slow.
         """
         first = self.offered
         left: list[tuple[float, Number, Any]] = [
-            (blocks.least_of_all, (first + number, -1), (blocks, plans))
-            for number, (blocks, plans) in enumerate(shared)
+            (least, (first + number,), part) for number, (least, part) in enumerate(parts)
         ]
         self.offered += len(left)
         heapify(left)
@@ -112,9 +111,9 @@ class _Cheapest:
                 if seconds is not None:
                     self._keep(found, seconds, number)
                 continue
-            blocks, plans = found
-            for n, plan in enumerate(plans()):
-                heappush(left, (blocks.least(plan), (number[0], n), plan))
+            for n, (at_least, inner) in enumerate(found()):
+                if at_least <= self._most * ROUNDED:
+                    heappush(left, (at_least, (*number, n), inner))
 
     def _keep(self, plan: ContractionPlan, seconds: float, number: Number) -> None:
         key = seconds, plan.pack_left + plan.pack_right, -plan.mc, number
@@ -136,13 +135,15 @@ def _offer_plans(
 ) -> None:
     model = Model(problem, target)
     domains = _Domains(model, mirrored=mirrored)
-    shared = (
-        blocks
+    parts: list[tuple[float, Part]] = [
+        (
+            problem.batch * model.least_of_tile(mr, nr, sums_in, mirrored=mirrored),
+            partial(domains.completed, mr, nr, turned, sums_in),
+        )
         for mr, nr in domains.best_tiles()
         for sums_in in (("f32", "") if problem.exact_terms else ("",))
-        for blocks in domains.completed(mr, nr, turned, sums_in)
-    )
-    found.offer(shared, model)
+    ]
+    found.offer(parts, model)
 
 
 class _Domains:
@@ -198,11 +199,10 @@ class _Domains:
             del found[n:]
         return [tiles[number] for _, number in found]
 
-    def completed(self, mr: int, nr: int, turned: bool, sums_in: str = "") -> Iterator[Offered]:
-        """
-        The plans with this register tile that can be carried out, by their blocks, which are worked out from the caches:
-        what those with the same ones have in common, and how to make them.
-        """
+    def completed(
+        self, mr: int, nr: int, turned: bool, sums_in: str = ""
+    ) -> Iterator[tuple[float, Part]]:
+        """The plans with this register tile that can be carried out, by their blocks, which are worked out from the caches."""
         problem = self.problem
         terms = problem.exact_terms if sums_in else problem.k
         blocks: Iterator[Blocks] = (
@@ -211,7 +211,13 @@ class _Domains:
         )
         for each in dict.fromkeys(blocks):
             plain = self._plan(mr, nr, each, turned, sums_in)
-            yield OfBlocks(self.model, plain), partial(self._of_blocks, plain)
+            shared = OfBlocks(self.model, plain)
+            yield shared.least_of_all, partial(self._with_blocks, plain, shared)
+
+    def _with_blocks(
+        self, plain: ContractionPlan, shared: OfBlocks
+    ) -> Iterator[tuple[float, ContractionPlan]]:
+        return ((shared.least(plan), plan) for plan in self._of_blocks(plain))
 
     def _plan(
         self, mr: int, nr: int, blocks: Blocks, turned: bool, sums_in: str

@@ -64,36 +64,50 @@ class Model(ContractionRates):
         stride = left.along * left.stored_bytes
         return most_in_a_set(self.level_1, rows, stride) <= self.level_1.ways
 
-    def least_tiles(self, plan: ContractionPlan) -> float:
-        """What tiles of this size take at least, those at the edges peeled off, if all of both operands is in L1."""
-        key = plan.mr, plan.nr, plan.mirrored
-        seconds = self._arithmetic.get(key)
-        if seconds is None:
-            every = tiles(self.problem, plan.mr, plan.nr, (True, True), mirrored=plan.mirrored)
-            seconds = self._arithmetic[key] = self._tiles_time(every, (0, 0))
-        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
-        return seconds * (INTEGER_PRODUCT if is_apart else 1)
+    def least_of_tile(self, mr: int, nr: int, sums_in: str, *, mirrored: bool) -> float:
+        """What the tiles of any plan with tiles of this size take at least: one of the operands comes from L2."""
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        return min(
+            self.tiles_of(mr, nr, (True, True), mirrored, sums_in, (fetched, 1))
+            for fetched in ((left, 0), (0, right))
+        )
 
     def tiles(self, plan: ContractionPlan, brought: Brought | None = None) -> float:
         """Seconds of the tiles of one entry of the batch, with what they bring from L2, which is as of `brought`."""
-        fetched, blocks = brought or self.brought(plan)
         extending = (
             EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
             EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
         )
         split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
+        brought = brought or self.brought(plan, packs_right=plan.pack_right)
         peels = plan.peel_m, plan.peel_n
-        # Many other plans have the same.
-        same = (plan.mr, plan.nr, peels, plan.mirrored, fetched, blocks, extending, split)
+        return self.tiles_of(
+            plan.mr, plan.nr, peels, plan.mirrored, plan.sums_in, brought, extending, split
+        )
+
+    def tiles_of(
+        self,
+        mr: int,
+        nr: int,
+        peels: tuple[bool, bool],
+        mirrored: bool,
+        sums_in: str,
+        brought: Brought,
+        extending: tuple[int, int] = (0, 0),
+        split: float = 0,
+    ) -> float:
+        """As of `tiles`, by all that it depends on, which many plans have in common."""
+        same = (mr, nr, peels, mirrored, brought, extending, split)
         seconds = self._arithmetic.get(same)
         if seconds is None:
-            counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
+            fetched, blocks = brought
+            counted = tiles(self.problem, mr, nr, peels, mirrored=mirrored)
             seconds = self._tiles_time(counted, fetched, extending, split, blocks)
             self._arithmetic[same] = seconds
-        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
+        is_apart = bool(self.problem.exact_terms) and not sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
 
-    def brought(self, plan: ContractionPlan) -> Brought:
+    def brought(self, plan: ContractionPlan, *, packs_right: bool) -> Brought:
         """
         The bytes that tiles bring from L2 for each element of A and of B, and the blocks of terms after which they are read and written
         in turn. All plans with the same tile and blocks that pack B have them in common, and all that do not.
@@ -107,7 +121,7 @@ class Model(ContractionRates):
         tile = (plan.mr * left + plan.nr * right) * plan.kc
         is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
         near_left = is_near and not by_rows
-        near_right = is_near and by_rows and (plan.pack_right or self._keeps_rows(plan))
+        near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan))
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
         blocks = 1 if is_added else -(-self.problem.k // plan.kc)
@@ -359,11 +373,16 @@ class OfBlocks:
         """`plain` is the plan with these blocks that packs nothing."""
         self._model = model
         self._writing = writing(model, plain) + writing_columns(model, plain)
-        self._brought: dict[bool, Brought] = {}
+        brought = model.brought(plain, packs_right=True)
+        self._brought: dict[bool, Brought] = {True: brought}
         """by whether B is packed"""
         self._right: float | None = None
         self._left: dict[tuple[bool, ...], float] = {}
-        self.least_of_all = model.problem.batch * (model.least_tiles(plain) + self._writing)
+        # Tiles take least where the edges are peeled off, and B is packed.
+        tiles = model.tiles_of(
+            plain.mr, plain.nr, (True, True), plain.mirrored, plain.sums_in, brought
+        )
+        self.least_of_all = model.problem.batch * (tiles + self._writing)
         """seconds that each of the plans takes at least"""
         if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
             self._right = copying(model, plain, "right")
@@ -374,7 +393,8 @@ class OfBlocks:
         model, copy = self._model, _LEFT_COPY(plan)
         brought = self._brought.get(plan.pack_right)
         if brought is None:
-            brought = self._brought[plan.pack_right] = model.brought(plan)
+            brought = model.brought(plan, packs_right=plan.pack_right)
+            self._brought[plan.pack_right] = brought
         tiles, left = model.tiles(plan, brought), self._left.get(copy)
         if left is None:
             left = self._left[copy] = packing(model, plan, "left")

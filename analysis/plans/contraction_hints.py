@@ -58,20 +58,18 @@ def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     beyond L2 in pieces of rows that are apart.
     """
     problem, right = known.problem, known.problem.right
+    if plan.innermost == "m" or plan.mirrored or not (plan.nc < problem.n or plan.k_outside):
+        return 0
     vectors = -(-plan.nr // known.lanes)
     term = plan.mr * vectors / known.core.fma_ports / known.clock
     ahead = max(int(2 * known.rates.latency() / term), 1)
-    is_blocked = plan.nc < problem.n or plan.k_outside
     copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
     is_own = not (right.is_constant or problem.is_of_one_buffer)
     fits = problem.m >= 2 * plan.mr and plan.nc >= 2 * plan.nr and plan.kc >= 2 * ahead
     is_taken = (
-        plan.innermost == "n"
-        and is_blocked
-        and copies_rows
+        copies_rows
         and is_own
         and fits
-        and not plan.mirrored
         and (problem.batch == 1 or not right.is_everybodys)
         and known.target.takes_hints_in_sums
         and known.pieces_are_apart(right, plan.nc)

@@ -177,12 +177,14 @@ class ContractionRates:
         The part of an operand that is not in L2 when it is needed: both operands of an entry of the batch have gone by since
         where all entries have the same, else those of all entries.
         """
+        return self._far_shares[operand.is_everybodys]
+
+    @cached_property
+    def _far_shares(self) -> tuple[float, float]:
+        """Of operands of which each entry of the batch has its own, and of those that all have."""
         left, right = self.problem.left, self.problem.right
-        if operand.is_everybodys:
-            return self.beyond_share(self.left_bytes + self.right_bytes)
-        return self.beyond_share(
-            self.in_a_call(left, self.left_bytes) + self.in_a_call(right, self.right_bytes)
-        )
+        in_a_call = self.in_a_call(left, self.left_bytes) + self.in_a_call(right, self.right_bytes)
+        return self.beyond_share(in_a_call), self.beyond_share(self.left_bytes + self.right_bytes)
 
     def in_a_call(self, operand: Operand, bytes_: int) -> int:
         """The bytes of an operand in a call, of which one entry of the batch has so many."""

@@ -43,6 +43,11 @@ def cost(plan: DotProductPlan, contraction: Contraction, target: Target) -> Cost
     return _Model(problem_of(contraction), target).cost(plan)
 
 
+def least_seconds(contraction: Contraction, target: Target) -> float:
+    """What each plan takes at least: its multiply-adds, and what is left of each sum when they are done."""
+    return _Model(problem_of(contraction), target).least_seconds()
+
+
 @lru_cache(maxsize=1024)
 def _proposed(problem: Problem, target: Target, n: int) -> tuple[DotProductPlan, ...]:
     left, right = problem.left, problem.right
@@ -61,6 +66,8 @@ class _Model(ContractionRates):
     def __init__(self, problem: Problem, target: Target):
         super().__init__(problem, target)
         self.width = self.core.lanes(problem.result_bytes)
+        # Each sum is halved log2(lanes) times, by a shuffle and an addition.
+        self.ending = 2 * log2(max(self.width, 2))
         self.near_load = 1 / self.core.load_ports
         vector = self.width * problem.result_bytes
         self.far_load = vector / (self.rates.read_l2.core / self.clock)
@@ -92,6 +99,13 @@ class _Model(ContractionRates):
         locality = 3 if tile <= self.core.cache(1).bytes else 2
         return DotProductPlan(mr, nr, self.width, max(mr * row // self.width, 1), locality)
 
+    def least_seconds(self) -> float:
+        """See above."""
+        problem = self.problem
+        steps = -(-problem.k // self.width) / self.core.fma_ports
+        each = steps + self.ending
+        return problem.batch * problem.m * problem.n * each / self.clock
+
     def cost(self, plan: DotProductPlan) -> Cost:
         """
         A step of the sum loads a vector for each row and column of the tile. Columns come from L1 where all of
@@ -122,8 +136,7 @@ class _Model(ContractionRates):
             loads = rows * row_load + columns * column_load
             step = max(rows * columns / core.fma_ports, loads, core.fma_latency + 1)
             step += self.unhidden * (rows * from_l2[0] + columns * from_l2[1])
-            # Each sum is halved log2(lanes) times, by a shuffle and an addition.
-            ending = rows * columns * 2 * log2(max(self.width, 2)) + core.mispredict
+            ending = rows * columns * self.ending + core.mispredict
             cycles += count * (steps * step + ending)
         copied = problem.n * problem.k
         reading = problem.m * problem.k * problem.left.element_bytes

@@ -6,6 +6,7 @@ when they choose.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import TypeAlias
 
 from ...targets.target import Target
@@ -58,11 +59,12 @@ def contraction_plans(
             (plan, contraction.cost(plan, product, target))
             for plan in contraction.propose(product, target, n)
         ]
-    if product is not None and product.finished is None:
-        found += [
-            (plan, dot_products.cost(plan, product, target))
-            for plan in dot_products.propose(product, target, n)
-        ]
+        slowest = found[-1][1].seconds if len(found) == n else inf
+        if product.finished is None and dot_products.least_seconds(product, target) < slowest:
+            found += [
+                (plan, dot_products.cost(plan, product, target))
+                for plan in dot_products.propose(product, target, n)
+            ]
     direct = only_contraction(facts, find_convolutions(facts))
     if direct is not None and not direct.computed and _may_be_direct(direct):
         found += [

@@ -46,6 +46,7 @@ from ..leaf_operations import (
     fill,
     first_argument,
     map_attribute,
+    map_of,
     operand_segments,
     region_of,
 )
@@ -152,7 +153,7 @@ class ForOp(IRDLOperation):
 
     def constant_trip_count(self) -> int | None:
         """The number of iterations when both bounds are numbers, else None."""
-        lower, upper = self.lower_map.data, self.upper_map.data
+        lower, upper = map_of(self, "lower_map"), map_of(self, "upper_map")
         if lower.num_dims or upper.num_dims:
             return None
         low = max([value_at(expr, ()) for expr in lower.results])

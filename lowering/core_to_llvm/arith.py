@@ -110,7 +110,7 @@ def convert_constant(e: Emitter, op: Operation) -> None:
     value = op.value
     if isinstance(value, IntegerAttr):
         (result,) = op.results
-        e.numbers[result] = value.value.data
+        e.set_number(result, value.value.data)
         e.bind(result, e.constant(value.value.data, type_))
     elif isinstance(value, FloatAttr):
         if isinstance(value.type, BFloat16Type):

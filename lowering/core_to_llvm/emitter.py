@@ -27,6 +27,7 @@ from ...analysis.operations import operations_of
 from ...dialects.leaf_operations import append_leaf, block_with, jump, keep_name, leaf, set_name
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
+from ..by_address import ByAddress, UndefinedValue
 from .properties import (
     EXTERNAL,
     NSW,
@@ -120,13 +121,15 @@ class Emitter:
         """Allocations, and their ends, that have been lowered already, around a loop that has them."""
         self.promises: dict[SSAValue, DictionaryAttr] = {}
         """What is known of the pointers among the function's arguments, as parameter attributes."""
-        self.numbers: dict[SSAValue, int] = {}
+        self._numbers: dict[int, int] = {}
         """The integer constants among the values of the old function."""
         self.ranges = FloatRanges()
         """Between which numbers its floats are."""
-        self._values: dict[SSAValue, SSAValue] = {}
-        self._memrefs: dict[SSAValue, MemRefValue] = {}
-        self._constants: dict[tuple[int, Attribute], SSAValue] = {}
+        self._values = ByAddress[SSAValue]()
+        self._memrefs = ByAddress[MemRefValue]()
+        self._words: dict[int, SSAValue] = {}
+        self._constants: dict[Attribute, dict[int, SSAValue]] = {i64: self._words}
+        """integer constants by their types"""
         self._undefined: dict[Attribute, SSAValue] = {}
         self._prologue: list[Operation] = []
         self._scope = Scope()
@@ -137,29 +140,33 @@ class Emitter:
 
     def value(self, old: SSAValue) -> SSAValue:
         """What stands for a scalar or vector of the old function."""
-        return self._values[old]
+        return self._values[id(old)]
 
     def values(self, old: Sequence[SSAValue]) -> list[SSAValue]:
         mapped = self._values
-        return [mapped[value] for value in old]
+        return [mapped[id(value)] for value in old]
 
     def memref(self, old: SSAValue) -> MemRefValue:
         """What stands for a memref of the old function."""
-        return self._memrefs[old]
+        return self._memrefs[id(old)]
 
     def bind(self, old: SSAValue, new: SSAValue) -> None:
         """`new` stands for the scalar or vector `old` from here on, under its name."""
-        self._values[old] = new
+        self._values[id(old)] = new
         keep_name(old, new)
 
     def bind_memref(self, old: SSAValue, new: MemRefValue) -> None:
-        self._memrefs[old] = new
+        self._memrefs[id(old)] = new
         keep_name(old, new.pointer)
+
+    def set_number(self, old: SSAValue, number: int) -> None:
+        """The integer constant that a value of the old function is."""
+        self._numbers[id(old)] = number
 
     def index(self, old: SSAValue) -> Index:
         """An index operand: its value if it is a constant, what stands for it otherwise."""
-        known = self.numbers.get(old)
-        return self._values[old] if known is None else known
+        known = self._numbers.get(id(old))
+        return self._values[id(old)] if known is None else known
 
     def indices(self, old: Sequence[SSAValue]) -> list[Index]:
         return [self.index(value) for value in old]
@@ -168,9 +175,9 @@ class Emitter:
         """The LLVM values that stand for `values` across a call or branch."""
         flat: list[SSAValue] = []
         for value in values:
-            known = self._memrefs.get(value)
+            known = self._memrefs.get(id(value))
             if known is None:
-                flat.append(self._values[value])
+                flat.append(self._values[id(value)])
             else:
                 flat.extend(self._parts(known))
         return flat
@@ -278,9 +285,7 @@ class Emitter:
             self.location = op.location
             try:
                 handler(self, op)
-            except KeyError as error:
-                if not isinstance(error.args[0], SSAValue):
-                    raise
+            except UndefinedValue:
                 raise StepwellError(
                     f"'{op.name}' uses a value that is not defined before it, expected valid IR; verify "
                     "the module",
@@ -353,14 +358,15 @@ class Emitter:
 
     def constant(self, value: int, type_: Attribute = i64) -> SSAValue:
         """An integer constant, made once a function, at its top."""
-        found = self._constants.get((value, type_))
+        known = self._words if type_ is i64 else self._constants.setdefault(type_, {})
+        found = known.get(value)
         if found is None:
             attr = integer(value, type_)
             op = leaf(llvm.ConstantOp, (), (attr.type,), {"value": attr})
             (found,) = op.results
             set_name(found, f"c{value}" if value >= 0 else f"cm{-value}")
             self._prologue.append(op)
-            self._constants[value, type_] = found
+            known[value] = found
         return found
 
     def ssa(self, index: Index) -> SSAValue:

@@ -13,6 +13,7 @@ from stepwell.analysis.plans import dot_products
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
 from stepwell.analysis.plans.cost import TileSteps, issuing_part, lost_part, unhidden_part
+from stepwell.analysis.plans.kernel_cost import contraction_plans
 from stepwell.dialects import loop
 from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
@@ -286,6 +287,29 @@ def test_plans_that_are_not_looked_at_are_not_the_cheapest(
     assert times == sorted(times)
     for count in (1, 3):
         assert plans.propose(contraction, target, count) == every[:count]
+
+
+@pytest.mark.parametrize("shape", [(256, 256, 256), (55, 2, 1399), (8, 9, 4096), (64, 16, 512)])
+@pytest.mark.parametrize("core", CORES)
+def test_dot_products_that_are_not_looked_at_are_not_the_cheapest(
+    core: str, shape: tuple[int, int, int]
+) -> None:
+    """They are left out where the tiles' best plan is faster than any of them can be."""
+    contraction, target = product(*shape), Target.parse(core)
+    every = dot_products.propose(contraction, target, 1 << 20)
+    least = dot_products.least_seconds(contraction, target)
+    times = [dot_products.cost(plan, contraction, target).seconds for plan in every]
+    assert every and all(time >= least for time in times)
+    one, several = (contraction_plans(contraction.facts, target, n) for n in (1, 4))
+    assert one[0] == several[0]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_tiles_of_a_square_are_faster_than_any_dot_products(
+    squares: dict[int, Contraction], core: str
+) -> None:
+    least = dot_products.least_seconds(squares[256], Target.parse(core))
+    assert seconds(squares[256], core) < least
 
 
 @pytest.mark.parametrize(("m", "n"), [(52, 13), (53, 32), (52, 49), (30, 5), (40, 100)])

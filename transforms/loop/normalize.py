@@ -5,14 +5,15 @@ from __future__ import annotations
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects import loop
+from ...dialects.leaf_operations import map_of
 from ...dialects.schedule.steps import Normalize
 from ...frozen import frozen
 from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
-from ..step_support.rewrite import normalise_step, set_bounds
+from ..step_support.rewrite import normalise_step
 from ..step_support.tidy import tidy_expressions
-from ..step_support.tight_bounds import plain_bounds
+from ..step_support.tight_bounds import tighten
 
 
 @frozen
@@ -28,7 +29,7 @@ class NormalizePlan:
             normalise_step(for_op)
         tidy_expressions(self.nest)
         for for_op in self.loops:
-            set_bounds(for_op, *plain_bounds(self.nest.frames, for_op))
+            tighten(self.nest.frames, for_op)
         return Nothing()
 
 
@@ -40,7 +41,7 @@ def plan_normalize(step: Normalize, nests: Nests) -> NormalizePlan:
 
 
 def _is_to_be_counted(for_op: loop.ForOp) -> bool:
-    match for_op.lower_map.data.results:
+    match map_of(for_op, "lower_map").results:
         case (AffineConstantExpr(value=0),):
             return for_op.step.value.data != 1
         case (_,):

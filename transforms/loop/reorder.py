@@ -40,7 +40,7 @@ from ..step_support.rewrite import (
     set_bounds,
 )
 from ..step_support.sinking import Sinking, plan_sinking
-from ..step_support.tight_bounds import plain_bounds
+from ..step_support.tight_bounds import plain_bounds, tighten
 
 
 @frozen
@@ -85,7 +85,7 @@ class ReorderPlan:
     def _count_by_one(self) -> None:
         for for_op in self.old:
             if for_op.step.value.data != 1:
-                set_bounds(for_op, *plain_bounds(self.nest.frames, for_op))
+                tighten(self.nest.frames, for_op)
                 normalise_step(for_op, self.origins.get(for_op))
 
 

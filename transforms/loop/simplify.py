@@ -18,6 +18,7 @@ from ...analysis.operations import blocks_of, operands_of
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
+from ...dialects.leaf_operations import map_of
 from ...dialects.schedule.steps import Simplify
 from ...frozen import frozen
 from ..step_support.dead_conditions import simplify_condition
@@ -69,8 +70,9 @@ class SimplifyPlan:
                 if op.parent is not block:  # what has taken its place is simplified, too
                     op = block.first_op if last is None else last.next_op
                 continue
-            for inner in blocks_of(op):
-                changed |= self._simplify_block(inner, frames.inside(op, inner, frame))
+            if op.regions:
+                for inner in blocks_of(op):
+                    changed |= self._simplify_block(inner, frames.inside(op, inner, frame))
             last, op = op, op.next_op
         return changed
 
@@ -84,10 +86,7 @@ class SimplifyPlan:
 def _simplify_bounds(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
     """What takes isl to decide: superfluous in a loop that is plain."""
     is_empty = type(for_op.regions[0].block.first_op) is loop.YieldOp
-    if nest.simplified(for_op, outside) and not is_empty:
-        return False
-    if not is_empty and _is_plain(for_op):
-        nest.simplified.add(for_op, outside)
+    if not is_empty and (_is_plain(for_op) or nest.simplified(for_op, outside)):
         return False
     counts = _counts_seen(outside, for_op)
     if is_empty or _never_runs(nest, outside, for_op, counts):
@@ -105,7 +104,7 @@ def _is_plain(for_op: loop.ForOp) -> bool:
     """Whether the loop runs from one number to another more than once."""
     if operands_of(for_op):
         return False
-    match (for_op.lower_map.data.results, for_op.upper_map.data.results):
+    match (map_of(for_op, "lower_map").results, map_of(for_op, "upper_map").results):
         case ((AffineConstantExpr(value=first),), (AffineConstantExpr(value=end),)):
             return end - first > for_op.step.value.data
         case _:

@@ -81,10 +81,9 @@ class LoopHandle(Handle):
         first = () if self.is_gone else (self,)
         if not self.nest.identities.was_copied(self.identity):
             return first
-        root = self.identity.root
-        identities = [self.nest.identities.known(op) for op in self.nest.loops()]
-        others = [i for i in identities if i and i.root is root and i is not self.identity]
-        return (*first, *(LoopHandle(self.nest, identity) for identity in others))
+        found = self.nest.identities.copies(self.identity.root, self.nest.loops())
+        others = [LoopHandle(self.nest, each) for each in found if each is not self.identity]
+        return (*first, *others)
 
     def copies_in(self, around: LoopHandle) -> tuple[LoopHandle, ...]:
         """Those of the copies that stand inside of a loop."""
@@ -129,10 +128,9 @@ class BufferHandle(Handle):
         first = () if self.is_gone else (self,)
         if not self.nest.identities.was_copied(self.identity):
             return first
-        root = self.identity.root
-        identities = [self.nest.identities.known(value) for value in self.nest.buffers()]
-        others = [i for i in identities if i and i.root is root and i is not self.identity]
-        return (*first, *(BufferHandle(self.nest, identity) for identity in others))
+        found = self.nest.identities.copies(self.identity.root, self.nest.buffers())
+        others = [BufferHandle(self.nest, each) for each in found if each is not self.identity]
+        return (*first, *others)
 
     @property
     def _value(self) -> SSAValue:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
@@ -53,9 +53,10 @@ class Identities:
             found = self._of[id(subject)] = Identity(subject)
         return found
 
-    def known(self, subject: Subject) -> Identity | None:
-        """The same, None when nobody has asked for it yet; then it is no copy."""
-        return self._of.get(id(subject))
+    def copies(self, root: Identity, subjects: Iterable[Subject]) -> list[Identity]:
+        """The identities of those of several loops or buffers that are copies of one, or that one itself."""
+        found = map(self._of.get, map(id, subjects))
+        return [each for each in found if each is not None and (each.origin or each) is root]
 
     def copied(self, old: Subject, new: Subject) -> None:
         """Note that `new` is a copy of `old`."""
@@ -117,7 +118,8 @@ def _is_there(subject: Subject) -> bool:
     """Whether it stands in a block: what is erased, and all that is inside of it, does not."""
     if type(subject) is loop.ForOp:
         return subject.parent is not None
-    owner = cast("SSAValue", subject).owner
+    value: Any = subject
+    owner = value.owner
     if owner.parent is None:
         return False
-    return type(owner) is Block or any(each is subject for each in cast("Operation", owner).results)
+    return type(owner) is Block or any(each is subject for each in owner.results)

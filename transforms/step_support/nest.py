@@ -99,10 +99,20 @@ class Nest:
         """All loops in textual order."""
         if self._all_loops is not None:
             return iter(self._all_loops)
-        found = [op for op in self.operations() if type(op) is loop.ForOp]
+        return iter(self._look_for_loops()[0])
+
+    def _look_for_loops(self) -> tuple[list[loop.ForOp], dict[str, list[loop.ForOp]]]:
+        """All loops in textual order, and by name."""
+        every: list[loop.ForOp] = []
+        by_name: dict[str, list[loop.ForOp]] = {}
+        for op in self.operations():
+            if type(op) is loop.ForOp:
+                every.append(op)
+                name: Any = op.properties["loop_name"]
+                by_name.setdefault(name.data, []).append(op)
         if not self._is_changing:
-            self._all_loops = found
-        return iter(found)
+            self._all_loops, self._loops = every, by_name
+        return every, by_name
 
     def loop(self, name: str) -> loop.ForOp:
         """The loop called `name`. Raises StepwellError when there is none, or more than one."""
@@ -123,15 +133,7 @@ class Nest:
         )
 
     def _loops_by_name(self) -> dict[str, list[loop.ForOp]]:
-        if self._loops is not None:
-            return self._loops
-        found: dict[str, list[loop.ForOp]] = {}
-        for op in self.loops():
-            name: Any = op.properties["loop_name"]
-            found.setdefault(name.data, []).append(op)
-        if not self._is_changing:
-            self._loops = found
-        return found
+        return self._look_for_loops()[1] if self._loops is None else self._loops
 
     def buffers(self) -> Iterator[SSAValue]:
         """All buffers: arguments first, then scratch buffers and views in textual order."""

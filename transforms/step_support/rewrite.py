@@ -41,7 +41,13 @@ from ...dialects.affine_bounds import (
 )
 from ...dialects.affine_substitution import difference, product, substituted, sum_of
 from ...dialects.affine_text import compact, first_positions
-from ...dialects.leaf_operations import map_attribute, map_of, operand_segments, set_operands
+from ...dialects.leaf_operations import (
+    insert_leaf_before,
+    map_attribute,
+    map_of,
+    operand_segments,
+    set_operands,
+)
 from ...dialects.loop.control import step_attribute
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
@@ -95,14 +101,16 @@ def _substitute_in(
     def rewritten(
         exprs: Sequence[AffineExpr], old: Sequence[SSAValue]
     ) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
-        """The expressions over the old operands with `value` replaced, and their new operands."""
+        """The expressions over the old operands with `value` replaced, and their new operands, of which they use each once."""
+        if not old:
+            return tuple(exprs), []
         values = [*old, *operands]
         replaced = tuple(v is value for v in old)
         new, kept = _substituted(tuple(exprs), replaced, expr, first_positions(values))
         return new, [values[n] for n in kept]
 
     if type(user) is loop.ForOp:
-        set_bounds(user, rewritten(*lower_bound(user)), rewritten(*upper_bound(user)))
+        _put_bounds(user, rewritten(*lower_bound(user)), rewritten(*upper_bound(user)))
     elif type(user) is loop.IfOp:
         sides = [c.lhs for c in user.condition.data.constraints]
         set_left_sides(user, *rewritten(sides, list(user.condition_operands)))
@@ -115,7 +123,7 @@ def _substitute_in(
             type(user) is loop.LoadOp or type(user) is loop.StoreOp or type(user) is loop.PrefetchOp
         )
         map_ = user.map.data
-        set_subscripts(user, *rewritten(map_.results, last_operands(user, map_.num_dims)))
+        _put_subscripts(user, *rewritten(map_.results, last_operands(user, map_.num_dims)))
 
 
 @lru_cache(REMEMBERED)
@@ -180,11 +188,19 @@ def set_subscripts(
     values: Sequence[SSAValue],
 ) -> None:
     """Give an access new subscripts over `values`, of which it keeps those that they use."""
+    _put_subscripts(op, *compact(exprs, values))
+
+
+def _put_subscripts(
+    op: loop.LoadOp | loop.StoreOp | loop.PrefetchOp,
+    exprs: tuple[AffineExpr, ...],
+    operands: Sequence[SSAValue],
+) -> None:
+    """The same of subscripts that use each operand once."""
     count = len(operands_of(op)) - op.map.data.num_dims
     kept, _ = operands_before_and_after(op, count)
-    used, operands = compact(exprs, values)
     set_operands(op, (*kept, *operands))
-    op.map = map_attribute(AffineMap(len(operands), 0, used))
+    op.map = map_attribute(AffineMap(len(operands), 0, exprs))
 
 
 BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
@@ -209,12 +225,22 @@ def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
 
 def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     """Give a loop new bounds."""
-    lower_map, lower_values = as_bound(lower)
-    upper_map, upper_values = as_bound(upper)
+    _put_bounds(op, compact(*lower), compact(*upper))
+
+
+Compact = tuple[tuple[AffineExpr, ...], list[SSAValue]]
+"""Expressions, and the operands that they are over, of which they use each once."""
+
+
+def _put_bounds(op: loop.ForOp, lower: Compact, upper: Compact) -> None:
+    """The same of bounds that use each operand once."""
+    (lows, lower_values), (highs, upper_values) = lower, upper
     set_operands(op, (*lower_values, *upper_values))
-    op.properties["operandSegmentSizes"] = operand_segments(len(lower_values), len(upper_values))
-    op.lower_map = map_attribute(lower_map)
-    op.upper_map = map_attribute(upper_map)
+    op.properties |= {
+        "operandSegmentSizes": operand_segments(len(lower_values), len(upper_values)),
+        "lower_map": map_attribute(AffineMap(len(lower_values), 0, lows)),
+        "upper_map": map_attribute(AffineMap(len(upper_values), 0, highs)),
+    }
 
 
 def add_conditions(op: loop.IfOp, rooms: Sequence[AffineExpr], values: Sequence[SSAValue]) -> None:
@@ -375,9 +401,11 @@ def erase_body(op: loop.ForOp) -> None:
 
 
 def insert_before(op: Operation, new: Sequence[Operation]) -> None:
-    """Insert operations in front of another, in order."""
-    assert op.parent is not None
-    op.parent.insert_ops_before(new, op)
+    """Insert operations, which are in no block, in front of another that is not inside of them, in order."""
+    block = op.parent
+    assert block is not None
+    for each in new:
+        insert_leaf_before(block, each, op)
 
 
 def insert_after(op: Operation, new: Sequence[Operation]) -> None:

@@ -36,5 +36,7 @@ class Settled:
     def add(self, op: Operation, frame: Frame) -> None:
         """Nothing is left to do for an operation in a frame."""
         operands = operands_of(op)
-        if all(type(value.owner) is not affine.ApplyOp for value in operands):
-            self._said[id(op)] = op, frame, operands, tuple(op.properties.values())
+        for value in operands:
+            if type(value.owner) is affine.ApplyOp:
+                return
+        self._said[id(op)] = op, frame, operands, tuple(op.properties.values())

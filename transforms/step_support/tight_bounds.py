@@ -25,7 +25,8 @@ from ...dialects.affine_atoms import constant_expr
 from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.affine_substitution import difference, plus, value_at
 from ...dialects.affine_text import compact
-from .rewrite import BoundExprs, lower_bound, upper_bound
+from ...dialects.leaf_operations import map_of
+from .rewrite import BoundExprs, lower_bound, set_bounds, upper_bound
 
 
 def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
@@ -156,9 +157,20 @@ def _last(inside: Around, lows: Exprs, high: AffineExpr) -> AffineExpr:
     return plus(high, -1)
 
 
+def tighten(frames: Frames, for_op: loop.ForOp) -> None:
+    """Give a loop the bounds that `plain_bounds` says, where they may be others than it has."""
+    if not _are_single(for_op):
+        set_bounds(for_op, *plain_bounds(frames, for_op))
+
+
+def _are_single(for_op: loop.ForOp) -> bool:
+    """Whether neither bound is a maximum or minimum."""
+    return len(map_of(for_op, "lower_map").results) == len(map_of(for_op, "upper_map").results) == 1
+
+
 def plain_bounds(frames: Frames, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """The loop's bounds, made tight when one of them is a maximum or minimum."""
-    if len(for_op.lower_map.data.results) == len(for_op.upper_map.data.results) == 1:
+    if _are_single(for_op):
         return lower_bound(for_op), upper_bound(for_op)
     assert for_op.parent is not None
     return tight_bounds(frames.of(for_op.parent), for_op)
