@@ -21,11 +21,13 @@ from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
 from .convolution_traffic import Traffic
 from .cost import (
     Cost,
+    broadcast_apart,
     cost_of,
     cycles_per_second,
     ending_cycles,
     half_part,
-    issuing_part,
+    issued,
+    issuing,
     kept_bytes,
     mixed,
     unhidden_part,
@@ -62,7 +64,7 @@ class Model:
         self.clock = cycles_per_second(target)
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
-        self.half, self.issuing = half_part(target), issuing_part(target)
+        self.half, self.issued = half_part(target), issued(target)
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._steps: dict[tuple[object, ...], int] = {}
@@ -219,7 +221,8 @@ class Model:
         step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
-        step *= self.issuing
+        folded = rows - broadcast_apart(core, rows, vectors)
+        step = issuing(step, rows * vectors + shuffles + loads - folded + hints, self.issued)
         ending = ending_cycles(core, rows, instruction * vectors)
         if plan.block:  # the loop over the channels of a block ends for each element of the window
             ending += core.mispredict * self.terms / plan.block

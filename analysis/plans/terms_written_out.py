@@ -50,11 +50,16 @@ def writes_out_terms(core: Core, rows: int, vectors: int) -> bool:
     return can_write_out(core, rows, vectors) and terms_written_out(cycles) > 1
 
 
+def control_instructions(core: Core, rows: int, vectors: int) -> float:
+    """Instructions of a tile's term that control its loop; what more than two terms gain was not seen."""
+    return CONTROL / (2 if writes_out_terms(core, rows, vectors) else 1)
+
+
 def control_cycles(core: Core, rows: int, vectors: int) -> float:
     """
-    Cycles of a tile's term in which its loop's control has ports of multiply-adds; what more than two terms gain was not seen. Cores
-    whose additions have ports of their own have others for scalar instructions.
+    Cycles of a tile's term in which its loop's control has ports of multiply-adds. Cores whose additions have ports of their own have
+    others for scalar instructions.
     """
     if core.add_ports:
         return 0.0
-    return CONTROL * CONTROL_CYCLES / (2 if writes_out_terms(core, rows, vectors) else 1)
+    return CONTROL_CYCLES * control_instructions(core, rows, vectors)
