@@ -18,7 +18,17 @@ from ..targets.measurements import READS, load, merged, store
 from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
 from ..targets.target import Target
 from . import probe_jobs
-from .probe_timing import Job, Load, LoadWatch, Sampled, implausible, in_turns, joined, sample
+from .probe_timing import (
+    Job,
+    Load,
+    LoadWatch,
+    Sampled,
+    agree,
+    implausible,
+    in_turns,
+    joined,
+    sample,
+)
 
 _PAUSE = 20e-3
 """Seconds of rest before a burst: a core that has clocked down for wide vectors has recovered after 2 ms."""
@@ -34,6 +44,9 @@ _AS_FAST = 3 / 4
 Of the rate of the fastest part of a cache, and a part that is read more slowly is not all in it. Memory takes half as long again at
 least; of a small part L2 keeps some, and neighbours on other cores use the same cache.
 """
+
+_TILE_TURNS = 6
+"""How often the peak and the tiles take turns: a neighbour on the same core comes and goes within tenths of a second."""
 
 _LAST_START = 11.0
 """Seconds after which no further group of rates is begun; each takes about one where nothing else runs."""
@@ -246,25 +259,28 @@ def _beyond_l2(target: Target, cores: int) -> dict[str, Rate]:
 def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
     """
     As parts of the peak, of which some is measured with each of their turns: the clock differs from one second to the next, and plans
-    go by what a tile loses.
+    go by what a tile loses. It loses more on a core that another virtual machine has a thread of. That is how such a core is: where
+    the turns agree, their median is believed, whatever else ran meanwhile.
     """
     peak, jobs = probe_jobs.fma_job(target, "f32", target.vector_bits), probe_jobs.tile_jobs(target)
-    far, asked = probe_jobs.rows_jobs(target)
+    near, far, asked = probe_jobs.rows_jobs(target)
     named = {
         "tile_in_l1": jobs.in_l1,
         "tile_near": jobs.near,
+        "tile_split": jobs.split,
+        "tile_rows_near": near,
         "tile_wide_far": jobs.wide_far,
         "tile_narrow_far": jobs.narrow_far,
         "tile_rows_far": far,
         "tile_rows_asked": asked,
     }
-    turns = in_turns([peak, *named.values()])
+    turns = in_turns([peak, *named.values()], _TILE_TURNS)
     rates: dict[str, Rate] = {}
     for name, of_job in zip(named, zip(*(turn[1:] for turn in turns), strict=True), strict=True):
-        parts = (each.median / turn[0].median for each, turn in zip(of_job, turns, strict=True))
+        parts = [each.median / turn[0].median for each, turn in zip(of_job, turns, strict=True)]
         rate = median(parts) * target.rates.fma_f32.core
-        is_busy = any(each.is_busy for each in (*of_job, *(turn[0] for turn in turns)))
-        rates[name] = Rate(rate, together(name, rate, cores), "busy" if is_busy else "measured")
+        source = "measured" if agree(parts) else "busy"
+        rates[name] = Rate(rate, together(name, rate, cores), source)
     return rates
 
 

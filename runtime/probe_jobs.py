@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -182,14 +182,15 @@ class TileJobs:
 
     in_l1: Job
     near: Job
+    split: Job
     wide_far: Job
     narrow_far: Job
 
 
 def tile_jobs(target: Target) -> TileJobs:
     """
-    Near, each operand has a quarter of L2; one that is far has more than fits there, the other one panel. In L1 there is
-    one panel of each, as long as stays there.
+    Near, each operand has a quarter of L2, where those of the wide one that are split begin in the midst of a vector; one that is far has more than
+    fits there, the other one panel. In L1 there is one panel of each, as long as stays there.
     """
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
@@ -198,14 +199,20 @@ def tile_jobs(target: Target) -> TileJobs:
     def kernel(depth: int) -> Executable:
         return compiled(tile_kernel(rows, vectors, lanes, depth), target)
 
-    def job(of: Executable, depth: int, narrow_bytes: int, wide_bytes: int) -> Job:
+    def job(
+        of: Executable,
+        depth: int,
+        narrow_bytes: int,
+        wide_bytes: int,
+        wide_ones: Callable[[Sequence[int]], np.ndarray] = _ones,
+    ) -> Job:
         narrows = max(narrow_bytes // (4 * depth * rows), 1)
         wides = max(wide_bytes // (4 * depth * columns), 1)
         return Job(
             of,
             lambda: [
                 _ones((narrows, depth, rows)),
-                _ones((wides, depth, columns)),
+                wide_ones((wides, depth, columns)),
                 _zeros((rows, columns)),
             ],
             lambda arrays: 2.0 * narrows * wides * depth * rows * columns,
@@ -216,36 +223,48 @@ def tile_jobs(target: Target) -> TileJobs:
     return TileJobs(
         job(kernel(short), short, 0, 0),
         job(long, _DEPTH, level_2 // 4, level_2 // 4),
+        job(long, _DEPTH, level_2 // 4, level_2 // 4, _split_ones),
         job(long, _DEPTH, 0, _FAR * level_2),
         job(long, _DEPTH, _FAR * level_2, 0),
     )
 
 
-def rows_jobs(target: Target) -> tuple[Job, Job]:
+def rows_jobs(target: Target) -> tuple[Job, Job, Job]:
     """
-    A register tile of rows beyond L2, each block of which is used with panels that take half of L2: without hints, and with
-    some that ask for the next block. The rows do not fall into the same sets.
+    A register tile of rows that are not packed: in L2, as `TileJobs.near` but for that, and beyond it, each block used with panels that take half of
+    L2, without hints and with some that ask for the next block. The rows do not fall into the same sets.
     """
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
-    parts = level_2 // 2 // (4 * ROWS_PANELS * vectors * lanes * _PART) | 1
-    depth = parts * _PART
-    blocks = max(_ROWS_FAR * level_2 // (4 * rows * depth), 1)
 
-    def job(*, is_asked: bool) -> Job:
-        text = rows_tile_kernel(rows, vectors, lanes, depth, ROWS_PANELS, _PART, is_asked=is_asked)
+    def of_parts(terms: int) -> int:
+        return (terms // _PART | 1) * _PART
+
+    def kernel(depth: int, panels: int, *, is_asked: bool = False) -> Executable:
+        text = rows_tile_kernel(rows, vectors, lanes, depth, panels, _PART, is_asked=is_asked)
+        return compiled(text, target)
+
+    def job(of: Executable, depth: int, panels: int, size: int) -> Job:
+        blocks = max(size // (4 * rows * depth), 1)
         return Job(
-            compiled(text, target),
+            of,
             lambda: [
                 _ones((blocks, rows, depth)),
-                _ones((ROWS_PANELS, depth, vectors * lanes)),
+                _ones((panels, depth, vectors * lanes)),
                 _zeros((rows, vectors * lanes)),
             ],
-            lambda arrays: 2.0 * blocks * ROWS_PANELS * depth * arrays[2].size,
+            lambda arrays: 2.0 * blocks * panels * depth * arrays[2].size,
             lambda rounds, arrays: bool((arrays[2] == depth).all()),
         )
 
-    return job(is_asked=False), job(is_asked=True)
+    short, panels = of_parts(_DEPTH), max(level_2 // 4 // (4 * _DEPTH * vectors * lanes), 1)
+    depth = of_parts(level_2 // 2 // (4 * ROWS_PANELS * vectors * lanes))
+    far = depth, ROWS_PANELS, _ROWS_FAR * level_2
+    return (
+        job(kernel(short, panels), short, panels, level_2 // 4),
+        job(kernel(*far[:2]), *far),
+        job(kernel(*far[:2], is_asked=True), *far),
+    )
 
 
 def strided_jobs(target: Target, rows: int) -> tuple[Job, Job]:
@@ -307,6 +326,12 @@ def _zeros(shape: Sequence[int], dtype: np.dtype = _F32) -> np.ndarray:
 
 def _ones(shape: Sequence[int]) -> np.ndarray:
     return _filled(shape, _F32, 1)
+
+
+def _split_ones(shape: Sequence[int]) -> np.ndarray:
+    """From 16 bytes after the beginning of a line, as large arrays of NumPy's: each vector as long as a line lies across two."""
+    size = int(np.prod(shape))
+    return _ones((size + 4,))[4:].reshape(shape)
 
 
 def _staggered(count: int, elements: int) -> list[np.ndarray]:

@@ -122,14 +122,19 @@ def implausible(found: str, expected: str) -> StepwellError:
 
 
 def sample(
-    job: Job, threads: int = 1, *, pause: float = 0.0, repetitions: int = _REPETITIONS
+    job: Job,
+    threads: int = 1,
+    *,
+    pause: float = 0.0,
+    repetitions: int = _REPETITIONS,
+    least: int = _LEAST_REPETITIONS,
 ) -> Sampled:
     """
-    At most so many repetitions in each of which every thread works on arrays of its own. `pause` seconds come before each.
+    At most so many repetitions, and at `least` so many, in each of which every thread works on arrays of its own. `pause` seconds come before each.
 
     Raises StepwellError for a kernel that did not do its work.
     """
-    race, watch = _Race(job, threads, pause, repetitions), LoadWatch()
+    race, watch = _Race(job, threads, pause, repetitions, least), LoadWatch()
     if threads == 1:
         race.run()
     else:
@@ -141,10 +146,16 @@ def sample(
     return race.sampled(watch.load())
 
 
-def in_turns(jobs: Sequence[Job]) -> list[list[Sampled]]:
+def in_turns(jobs: Sequence[Job], turns: int = _TURNS) -> list[list[Sampled]]:
     """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions."""
-    part = _REPETITIONS // _TURNS
-    return [[sample(job, repetitions=part) for job in jobs] for _ in range(_TURNS)]
+    part, least = _REPETITIONS // turns, _LEAST_REPETITIONS * _TURNS // turns
+    return [[sample(job, repetitions=part, least=least) for job in jobs] for _ in range(turns)]
+
+
+def agree(ratios: Sequence[float]) -> bool:
+    """Whether how two rates compare is nearly the same in all turns but the least and the greatest: the median is to be believed then."""
+    _, *inner, _ = sorted(ratios)
+    return inner[-1] <= _SPREAD * inner[0]
 
 
 def joined(sampled: Sequence[Sampled]) -> Sampled:
@@ -176,9 +187,9 @@ def _enough_rounds(job: Job) -> int:
 class _Race:
     """Threads that begin each repetition together."""
 
-    def __init__(self, job: Job, threads: int, pause: float, repetitions: int):
+    def __init__(self, job: Job, threads: int, pause: float, repetitions: int, least: int):
         self._job = job
-        self._most = repetitions
+        self._most, self._least = repetitions, least
         self._pause = pause
         self._rounds = _enough_rounds(job)
         self._barrier = threading.Barrier(threads, self._decide)
@@ -193,7 +204,7 @@ class _Race:
         if not self._repetitions:
             self._ends_at = perf_counter() + _BUDGET
         in_time = perf_counter() < self._ends_at and self._repetitions < self._most
-        self._goes_on = self._repetitions < _LEAST_REPETITIONS or in_time
+        self._goes_on = self._repetitions < self._least or in_time
         self._repetitions += self._goes_on
 
     def run(self, cpu: int | None = None) -> None:

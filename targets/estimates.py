@@ -305,7 +305,7 @@ def _tile_rows_far(core: Core, known: Mapping[str, float]) -> float:
     _, vectors = core.probe_tile
     work = 2 * ROWS_PANELS * vectors * core.lanes(4) / 4
     waiting = 2 * LINE_BYTES / known["chase_l3"] / core.page_bytes
-    return work / (work / known["tile_near"] + waiting)
+    return work / (work / known["tile_rows_near"] + waiting)
 
 
 def _strided(rows: int) -> _Estimate:
@@ -360,9 +360,12 @@ _ESTIMATES: dict[str, _Estimate] = {
     "tile_near": _Estimate(
         _tile_near, ("fma_f32", "fma_ports", "load_ports", "registers", "read_l2")
     ),
+    # A core that is alone on its caches hides that rows come from L2. What vectors across lines cost follows from the load ports.
+    "tile_split": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
+    "tile_rows_near": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
     "tile_wide_far": _Estimate(_tile_wide_far, ("tile_near", "beyond_l2")),
     "tile_narrow_far": _Estimate(_tile_narrow_far, ("tile_near", "beyond_l2")),
-    "tile_rows_far": _Estimate(_tile_rows_far, ("tile_near", "chase_l3")),
-    "tile_rows_asked": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
+    "tile_rows_far": _Estimate(_tile_rows_far, ("tile_rows_near", "chase_l3")),
+    "tile_rows_asked": _Estimate(lambda core, known: known["tile_rows_near"], ("tile_rows_near",)),
     **{f"strided_{rows}": _strided(rows) for rows in STRIDED_ROWS},
 }

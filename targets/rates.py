@@ -75,7 +75,8 @@ class Rates:
     Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
 
     FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1 (`tile_in_l1`),
-    in L2 (`tile_near`), with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
+    in L2 (`tile_near`), and there with a wide one each vector of which lies across two lines (`tile_split`), with a narrow one of rows that are
+    not packed (`tile_rows_near`); with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
     the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with `ROWS_PANELS` panels each
     (`tile_rows_far`), and the same with hints that ask for the next ones (`tile_rows_asked`).
 
@@ -112,6 +113,8 @@ class Rates:
     pack_far: Rate
     tile_in_l1: Rate
     tile_near: Rate
+    tile_split: Rate
+    tile_rows_near: Rate
     tile_wide_far: Rate
     tile_narrow_far: Rate
     tile_rows_far: Rate

@@ -335,7 +335,14 @@ class Model(ContractionRates):
             seconds += share * (stalled + elements * fetched * bytes_ * waiting)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
-        return seconds + elements * tiles * self._colliding(plan, uses)
+        return seconds + elements * tiles * (self._colliding(plan, uses) + self._in_rows(plan))
+
+    def _in_rows(self, plan: ContractionPlan) -> float:
+        """Seconds for each element of an A that comes from L2 and whose rows, one for each of the tile's, are streams of their own."""
+        left = self.problem.left
+        is_of_rows = plan.left_in_rows or makes_rows(self, plan) or left.summed == 1
+        (bytes_, _), _ = self.brought(plan, packs_right=plan.pack_right)
+        return bytes_ * self.waiting_near if is_of_rows else 0.0
 
     def _colliding(self, plan: ContractionPlan, uses: int) -> float:
         """

@@ -63,6 +63,8 @@ class ContractionRates:
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.waiting_rows = max(self._waiting_rows(), self.waiting_left)
         """the same of A's rows where they are read as they are"""
+        self.waiting_near = self._waiting_near()
+        """seconds that tiles wait for each byte of rows of A, read as they are, that comes from L2"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
         self.right_bytes = problem.k * problem.n * problem.right.element_bytes
         self.threads = team(target) if self._work() >= PARALLEL_WORK else 1
@@ -221,9 +223,15 @@ class ContractionRates:
         return max(self.waiting_rows, alone)
 
     def _waiting_rows(self) -> float:
-        """What the probed tile of rows waits for each of their bytes."""
+        """What the probed tile of rows waits for each of their bytes that comes from beyond L2."""
         work = 2 * ROWS_PANELS * self.core.probe_tile[1] * self.core.lanes(4) / 4
-        return work / self.rates.tile_rows_far.core - work / self.rates.tile_near.core
+        return work / self.rates.tile_rows_far.core - work / self.rates.tile_rows_near.core
+
+    def _waiting_near(self) -> float:
+        """What the probed tile of rows in L2 waits for each of their bytes, beside what it does when they are packed."""
+        work = 2 * self.core.probe_tile[1] * self.core.lanes(4) / 4
+        rates = self.rates
+        return max(work / rates.tile_rows_near.core - work / rates.tile_near.core, 0.0)
 
     def _work(self) -> int:
         return self.problem.m * self.problem.n * self.problem.k * self.problem.batch

@@ -146,6 +146,18 @@ def unhidden_part(target: Target) -> float:
     return max(_probed_cycles(target, target.rates.tile_near.core) - near, 0.0) / fetching
 
 
+def split_cycles(target: Target) -> float | None:
+    """
+    Cycles that the probed tile waits for a vector of B that lies across two lines, beside what it does for one that does not; None where that
+    was not measured.
+    """
+    split, near = target.rates.tile_split, target.rates.tile_near
+    if split.source == "estimated":
+        return None
+    waiting = _probed_cycles(target, split.core) - _probed_cycles(target, near.core)
+    return max(waiting, 0.0) / target.core.probe_tile[1]
+
+
 def _probed_cycles(target: Target, rate: float) -> float:
     """Cycles of a term of the probed tile at so many FLOP/s."""
     rows, vectors = target.core.probe_tile
@@ -177,6 +189,8 @@ class TileSteps:
     """cycles in which a byte comes from L2"""
     unhidden: float
     """the part of these that arithmetic does not hide"""
+    across: float | None
+    """see `split_cycles`; where it is None, such a vector takes a load port twice, and longer if it comes from L2"""
     issued: float
     """see `issued`"""
     controlled: float
@@ -193,7 +207,8 @@ class TileSteps:
         rows, vectors = core.probe_tile
         adding = rows * vectors / core.fma_ports
         controlled = adding / (adding + control_cycles(core, rows, vectors))
-        return TileSteps(core, fetching, unhidden_part(target), issued(target), controlled, line)
+        parts = unhidden_part(target), split_cycles(target), issued(target)
+        return TileSteps(core, fetching, *parts, controlled, line)
 
     def cycles(
         self,
@@ -209,16 +224,22 @@ class TileSteps:
         and for each vector. A part of the vectors is `split` between lines. `extending` are the instructions before
         the multiply-adds. An instruction on vectors takes a `part` of the time of one on full ones.
         """
-        core = self.core
+        core, splits = self.core, vectors * split
         bytes_ = rows * fetched[0] + vectors * fetched[1]
         # While L1 takes a line from L2, it gives nothing at one of its ports.
         lines = bytes_ / self.line_bytes
-        loading = (part * (rows + vectors * (1 + split)) + lines) / core.load_ports
-        loading += vectors * split * core.split_load if fetched[1] else 0
+        loading = (part * (rows + vectors) + lines) / core.load_ports
         adding = part * rows * vectors / core.fma_ports + control_cycles(core, rows, vectors)
         adding *= self.controlled
         ports = max(step_cycles(core, rows, vectors, part), loading, adding)
-        step = issuing(ports, term_instructions(core, rows, vectors), self.issued)
+        begun = term_instructions(core, rows, vectors)
+        step = issuing(ports, begun, self.issued)
+        if splits and self.across is None:
+            loading += part * splits / core.load_ports
+            loading += splits * core.split_load if fetched[1] else 0
+            step = issuing(max(ports, loading), begun, self.issued)
+        elif splits:
+            step += splits * self.across
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 

@@ -387,6 +387,41 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
     assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left
 
 
+def test_rows_that_wait_in_l2_are_packed(squares: dict[int, Contraction]):
+    """Tiles wait more for rows of A than for its panels on a core that shares its caches; nothing is known of that at first."""
+    assert not first(squares[1024], "zen5").pack_left
+    assert not first(squares[1024], "zen5:tile_rows_near=259e9").pack_left
+    assert first(squares[1024], "zen5:tile_rows_near=200e9").pack_left
+
+
+def test_vectors_across_two_lines_are_waited_for_as_measured(squares: dict[int, Contraction]):
+    """So B is packed where they cost more than its copy. Where that was not measured, the load ports tell."""
+    asked = "sapphire-rapids:tile_split={}e9"
+    free, waiting = (TileSteps.of(Target.parse(asked.format(rate))) for rate in (124, 108))
+    fetched = 4, 64
+    lost = waiting.cycles(9, 3, fetched, split=1) - free.cycles(9, 3, fetched, split=1)
+    whole = waiting.cycles(9, 3, fetched)
+    assert lost == pytest.approx(whole * (124 / 108 - 1), rel=0.1), "what the probed tile loses"
+    assert whole == free.cycles(9, 3, fetched) == free.cycles(9, 3, fetched, split=1)
+    unknown = TileSteps.of(Target.parse("sapphire-rapids"))
+    assert unknown.cycles(9, 3, fetched, split=1) > 1.2 * unknown.cycles(9, 3, fetched), "1.3 ports"
+
+    def packed_gain(rate: int) -> float:
+        """How much longer the best plan takes that reads B as it is."""
+        every = plans.propose(squares[256], Target.parse(asked.format(rate)), 300)
+        times = {
+            packs: min(
+                plans.cost(plan, squares[256], Target.parse(asked.format(rate))).seconds
+                for plan in every
+                if plan.pack_right == packs
+            )
+            for packs in (True, False)
+        }
+        return times[False] / times[True]
+
+    assert packed_gain(108) > 1.03 * packed_gain(124)
+
+
 def test_short_pieces_of_rows_wait_for_the_latency(squares: dict[int, Contraction]):
     """Prefetchers find the rest of a row of A, but not the beginning of the next one; hints are in time."""
     contraction, near, far = squares[2048], "zen5", "zen5:chase_l3=4e8,chase_memory=4e8"
