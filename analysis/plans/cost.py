@@ -234,12 +234,12 @@ class TileSteps:
         ports = max(step_cycles(core, rows, vectors, part), loading, adding)
         begun = term_instructions(core, rows, vectors)
         step = issuing(ports, begun, self.issued)
-        if splits and self.across is None:
+        if self.across is not None:
+            step += splits * self.across
+        elif splits:
             loading += part * splits / core.load_ports
             loading += splits * core.split_load if fetched[1] else 0
             step = issuing(max(ports, loading), begun, self.issued)
-        elif splits:
-            step += splits * self.across
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 
