@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -113,20 +115,32 @@ def _parallel(
     for op, trips in zip(free, least, strict=True):
         shares.append(0.0 if op in serial else min(around * work.of(op) / whole, 1.0))
         around *= trips
-    fetching = [_read_by_all(for_op, op) / target.rates.beyond_l2.core for op in free]
+    fetching = [_read_by_all(work, for_op, op) / target.rates.beyond_l2.core for op in free]
     chosen = chosen_for_threads(least, seconds, target, shares, fetching)
     if chosen is not None:
         s.parallel(s.handle(free[chosen]))
 
 
-def _read_by_all(nest: loop.ForOp, for_op: loop.ForOp) -> int:
-    """The bytes of buffers from outside of a nest that each iteration of one of its loops reads the same part of."""
-    variable, moved = for_op.regions[0].block.args[0], dict[SSAValue, bool]()
+def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
+    """
+    The bytes of buffers from outside of a nest that each iteration of one of its loops reads the same part of: no more of a buffer
+    than the iterations of the loops that its loads move with.
+    """
+    variable, inside = for_op.regions[0].block.args[0], operations_of_kinds(nest, {loop.ForOp})
+    loops = [op for op in (nest, *inside) if isinstance(op, loop.ForOp)]
+    trips = {op.regions[0].block.args[0]: work.trips(op)[1] or 0 for op in loops}
+    moving, elements = set[SSAValue](), Counter[SSAValue]()
     for load in operations_of_kinds(nest, {loop.LoadOp}):
         if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
-            moved[load.buffer] = moved.get(load.buffer, False) or variable in load.operands_
-    types = [memref_type(buffer) for buffer, moves in moved.items() if not moves]
-    return sum(bytes_of(type_) for type_ in types if type_.has_static_shape())
+            moving |= {load.buffer} if variable in load.operands_ else set()
+            elements[load.buffer] += prod(trips.get(value, 1) for value in {*load.operands_})
+    read = 0
+    for buffer, count in elements.items():
+        type_ = memref_type(buffer)
+        if buffer not in moving and type_.has_static_shape():
+            whole = bytes_of(type_)
+            read += min(count * whole // max(prod(type_.get_shape()), 1), whole)
+    return read
 
 
 def _free_loops(work: _Work, for_op: loop.ForOp | None) -> list[loop.ForOp]:
