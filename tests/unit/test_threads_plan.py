@@ -63,7 +63,10 @@ def test_threads_share_an_image_by_rows_and_large_weights_by_columns():
 
 def test_the_last_tiles_are_charged_with_the_weights_that_they_read():
     """A few channels are left beside whole tiles: threads share their pixels, as each reads few of the weights."""
-    weights, image = np.zeros((304, 1152, 1, 1), np.float32), np.zeros((1, 1152, 14, 14), np.float32)
+    weights, image = (
+        np.zeros((304, 1152, 1, 1), np.float32),
+        np.zeros((1, 1152, 14, 14), np.float32),
+    )
     found = _loops_on_threads(lambda x: sw.conv(x, weights), image, target="sapphire-rapids")
     assert found[-2:] == ["f.tile", "oh_ow.tile.back"]
 
