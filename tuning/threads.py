@@ -128,7 +128,9 @@ def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
     """
     variable, inside = for_op.regions[0].block.args[0], operations_of_kinds(nest, {loop.ForOp})
     loops = [op for op in (nest, *inside) if isinstance(op, loop.ForOp)]
-    trips = {op.regions[0].block.args[0]: work.trips(op)[1] or 0 for op in loops}
+    trips: dict[SSAValue, int] = {
+        op.regions[0].block.args[0]: work.trips(op)[1] or 0 for op in loops
+    }
     moving, elements = set[SSAValue](), Counter[SSAValue]()
     for load in operations_of_kinds(nest, {loop.LoadOp}):
         if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
