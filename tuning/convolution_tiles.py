@@ -388,29 +388,32 @@ class _Tiles:
 
     def _write_out_terms(self) -> None:
         """
-        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if each element of the image is
+        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if each element that is broadcast is
         used more than once. A loop over few channels is written out whole: they share no elements of the image that
-        LLVM might keep, unless they stand beside those of another place in the window. Of others some terms are, if there are registers for what the next one loads beside what the
-        present one does: the operand of which a tile loads less stays in registers for a term, and the next term's first
-        element beside it; of the other one, two elements are loaded at a time.
+        LLVM might keep, unless they stand beside those of another place in the window. Of others some terms are, if
+        there are registers for what the next one loads beside what the present one does: the operand of which a tile loads less
+        stays in registers for a term, and the next term's first element beside it; of the other one, two elements are loaded
+        at a time. Lanes that are neighbours in the image share elements between places in the window, but none between channels.
         """
         plan, c = self.plan, self.c
-        if plan.written_out or plan.lanes not in c.n:
+        if plan.written_out or plan.lanes in c.batch:
             return
+        in_lanes, last = c.n if plan.lanes in c.n else c.m, plan.summed[-1]
         sizes = {axis: size for axis, size in plan.tile if axis != plan.lanes}
         vectors = -(-plan.size(plan.lanes) // self.width)
-        vectors *= prod(size for axis, size in sizes.items() if axis not in c.m)
-        rows = prod(size for axis, size in sizes.items() if axis in c.m)
+        vectors *= prod(size for axis, size in sizes.items() if axis in in_lanes)
+        rows = prod(size for axis, size in sizes.items() if axis not in in_lanes)
         cycles = rows * vectors / self.core.fma_ports
         edges = [back for backs in self.backs.values() for back in backs]
-        last = plan.summed[-1]
         loops = [
             loop
             for loop in self.summed[last].copies
             if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
         ]
-        few = 2 * terms_written_out(cycles, CONTROL_SHARE)
-        if last not in c.window and (plan.block or c.extent((last,))) < few:
+        if plan.lanes in c.m:
+            if last in c.window:
+                return
+        elif last not in c.window and (plan.block or self._is_few(last, cycles)):
             for loop in loops:
                 if loop not in self.beside:
                     write_out(self.s, loop)
@@ -420,6 +423,10 @@ class _Tiles:
             return
         for loop in loops:
             write_out_terms(self.s, loop, cycles, CONTROL_SHARE)
+
+    def _is_few(self, channels: int, cycles: float) -> bool:
+        """Whether a loop over channels, each of so many cycles, is too short for some to be written out in an iteration."""
+        return self.c.extent((channels,)) < 2 * terms_written_out(cycles, CONTROL_SHARE)
 
     def _vectorize_leaving(self) -> None:
         """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""

@@ -268,6 +268,26 @@ def test_two_terms_are_written_out_where_registers_hold_what_they_load(
     assert ("stepwell.unrolled" in f"{module}") == is_written_out
 
 
+@pytest.mark.parametrize(("window", "is_written_out"), [("", True), ("innermost", False)])
+def test_two_terms_are_written_out_where_pixels_are_in_lanes(window: str, is_written_out: bool):
+    """Channels share no elements of the image; places in a window do, which LLVM would keep for one another."""
+    low = convolved(np.zeros((1, 16, 8, 48), np.float32), np.zeros((32, 16, 3, 3), np.float32))
+    module, target = low.unscheduled(), Target.of("sapphire-rapids")
+    kernel = kernels(module)[-1]
+    facts = facts_of_loops(kernel).facts
+    (first,) = Contractions().propose(facts, target, 1)
+    found = find_convolutions(facts)[0]
+    *_, outputs, _, width = found.parallel
+    channels = [axis for axis in found.k if axis not in found.window]
+    summed = (*channels, *found.window) if window else (*found.window, *channels)
+    plan = replace(
+        first.plan, tile=((outputs, 8), (width, 48)), packs=False, summed=summed, skips=()
+    )
+    plan = replace(plan, prefetch_terms=0, prefetch_weights=False, prefetch_block=False)
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    assert ("stepwell.unrolled" in f"{module}") == is_written_out
+
+
 @pytest.mark.parametrize("core", ["zen4", "zen5"])
 def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str):
     """All of them would come from L2 again for each element of the window. Sums that keep their order have no blocks."""

@@ -78,7 +78,7 @@ func.func private @half(%x: memref<40xf32> {stepwell.noalias}, %w: memref<3xf32>
 // LOOP:         loop.for reduction "c.block" {{.*}} = 0 to 3 {
 // LOOP:           loop.for reduction "kh" {{.*}} = 0 to 3 {
 // LOOP:             loop.for reduction "kw" {{.*}} = 0 to 3 {
-// LOOP:               loop.for reduction "c.channel" {{.*}} = 0 to 32 {
+// LOOP:               loop.for reduction "c.channel" {{.*}} = 0 to 32 step 2
 func.func @many_channels(%x: tensor<1x96x80x120xf32>, %w: tensor<24x96x3x3xf32>) -> tensor<1x24x80x120xf32> {
   %y = te.compute [%n = 1, %f = 24, %oh = 80, %ow = 120] add [%c = 96, %kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%f, %c, %kh, %kw]) : (tensor<1x96x80x120xf32>, tensor<24x96x3x3xf32>) -> tensor<1x24x80x120xf32> {
     %p = arith.mulf %a, %b : f32
