@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import islpy as isl
 from xdsl.dialects import affine, arith, func
@@ -17,7 +17,12 @@ from ..dialects.leaf_operations import map_of
 from ..frozen import frozen
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
-from .operations import operands_before_and_after, operands_of, operations_in
+from .operations import (
+    operands_before_and_after,
+    operands_of,
+    operations_in,
+    operations_of,
+)
 
 
 @frozen
@@ -241,10 +246,9 @@ class _Parameters:
         return block is self._body
 
 
-def _values(block: Block) -> Iterator[SSAValue]:
-    yield from block.args
-    for op in block.ops:
-        yield from op.results
+def _values(block: Block) -> list[SSAValue]:
+    """The arguments of a block, and the results of the operations that stand in it."""
+    return [*block.args, *(result for op in operations_of(block) for result in op.results)]
 
 
 def constant_value(value: SSAValue) -> int | None:

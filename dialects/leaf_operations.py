@@ -268,7 +268,9 @@ def erase_leaf(op: Operation) -> None:
 
 
 def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
-    """As `op.operands = operands`."""
+    """As `op.operands = operands`; where these are the ones that it has, nothing is done."""
+    if op._operands == tuple(operands):
+        return
     for operand, use in zip(op._operands, op._operand_uses, strict=True):
         operand.remove_use(use)
     _use(op, operands)

@@ -224,13 +224,13 @@ class _Domains:
     ) -> ContractionPlan:
         """The plan with this register tile and these blocks that packs nothing."""
         mc, nc, kc, innermost, k_outside = blocks
-        plan = ContractionPlan(
+        asks = asks_for_result(self.model, self.problem, mr, nr, blocks, turned=turned)
+        ahead = 0 if self.mirrored else packed_ahead(self.model, mr, nr, blocks)
+        return ContractionPlan(
             turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
-            False, asks_for_result(self.model, self.problem, mr, nr, blocks, turned=turned), False, k_outside,
-            self.mirrored, sums_in=sums_in,
+            False, asks, False, k_outside, self.mirrored,
+            prefetch_terms=ahead, pack_in_tiles=ahead > 0, sums_in=sums_in,
         )  # fmt: skip
-        ahead = packed_ahead(self.model, plan)
-        return replaced(plan, pack_in_tiles=True, prefetch_terms=ahead) if ahead else plan
 
     def _of_blocks(self, plain: ContractionPlan) -> Iterator[ContractionPlan]:
         """The plans with the register tile and the blocks of one that packs nothing."""

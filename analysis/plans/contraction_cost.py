@@ -42,8 +42,8 @@ class Model(ContractionRates):
         super().__init__(problem, target)
         self._arithmetic: dict[Hashable, float] = {}
         """seconds of tiles, by what these depend on"""
-        self._cycles: dict[Hashable, float] = {}
-        """the same of one tile"""
+        self._steps: dict[Hashable, float] = {}
+        """cycles of a term of one tile, likewise"""
 
     def whole_tiles_time(self, mr: int, nr: int) -> float:
         """As `tile_time`, without the tiles at the edges that have fewer rows or columns."""
@@ -71,6 +71,12 @@ class Model(ContractionRates):
             self.tiles_of(mr, nr, (True, True), mirrored, sums_in, (fetched, 1))
             for fetched in ((left, 0), (0, right))
         )
+
+    def _terms_in_l1(self, mr: int, nr: int) -> int:
+        """The terms of which L1 keeps a tile's part of one operand while that of the other passes by."""
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        kept = self.level_1.bytes - self.level_1.way_bytes
+        return max(kept // (mr * left + nr * right), 1)
 
     def tiles(self, plan: ContractionPlan, brought: Brought | None = None) -> float:
         """Seconds of the tiles of one entry of the batch, with what they bring from L2, which is as of `brought`."""
@@ -118,8 +124,7 @@ class Model(ContractionRates):
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         by_rows = plan.innermost == "m"
-        tile = (plan.mr * left + plan.nr * right) * plan.kc
-        is_near = tile <= self.level_1.bytes - self.level_1.way_bytes
+        is_near = plan.kc <= self._terms_in_l1(plan.mr, plan.nr)
         near_left = is_near and not by_rows
         near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan))
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
@@ -147,11 +152,7 @@ class Model(ContractionRates):
         """The same for so many tiles of so many rows and columns; see `_tile_cycles`."""
         cycles = 0.0
         for count, rows, columns in tiles:
-            same = (rows, columns, fetched, extending, split, blocks)
-            each = self._cycles.get(same)
-            if each is None:
-                each = self._cycles[same] = self._tile_cycles(*same)
-            cycles += count * each
+            cycles += count * self._tile_cycles(rows, columns, fetched, extending, split, blocks)
         return cycles / self.clock
 
     def _tile_cycles(
@@ -169,10 +170,14 @@ class Model(ContractionRates):
         of terms are read and written for each, and once more when they are initialised and finished, each in a loop of its own.
         """
         vectors = -(-columns // self.lanes)
-        extended = rows * extending[0] + vectors * extending[1]
-        bytes_ = fetched[0], self.lanes * fetched[1]
         part = self.half if 2 * columns <= self.lanes else 1.0
-        step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
+        same = rows, vectors, part, fetched, extending, split
+        step = self._steps.get(same)
+        if step is None:
+            extended = rows * extending[0] + vectors * extending[1]
+            bytes_ = fetched[0], self.lanes * fetched[1]
+            step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
+            self._steps[same] = step
         ending = ending_cycles(self.core, rows, part * vectors)
         through = 0.0
         if blocks > 1:
@@ -344,6 +349,32 @@ class Model(ContractionRates):
         (bytes_, _), _ = self.brought(plan, packs_right=plan.pack_right)
         return bytes_ * self.waiting_near if is_of_rows else 0.0
 
+    def least_waits(self, plan: ContractionPlan) -> float:
+        """
+        Seconds that all plans with the blocks of one wait for A and B at least, packed or not. With tiles of M innermost a block of rows
+        of A that L2 does not keep comes again for each panel of B but the first, and so does B for each block of rows of A.
+        """
+        problem, left, right = self.problem, self.problem.left, self.problem.right
+        if plan.innermost == "n":
+            return 0.0
+        terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
+        left_bytes = min(left.element_bytes, left.stored_bytes)
+        right_bytes = min(right.element_bytes, right.stored_bytes)
+        seconds = 0.0
+        if plan.mc * terms * left_bytes + plan.kc * plan.nr * right_bytes > self.near_2:
+            again = (-(-problem.n // plan.nr) - 1) * computed_part(plan, problem.n)
+            far = self.beyond_of(problem.k * problem.m * left_bytes)
+            elements = problem.m * problem.k * again
+            stalled = self.stall(elements, left_bytes, far.rate, min(plan.nr, problem.n))
+            seconds += self.far_share(left) * stalled
+        used = plan.kc * plan.nc if plan.k_outside else problem.k * problem.n
+        if used * right_bytes + plan.mc * plan.kc * left.element_bytes > self.near_2:
+            elements = problem.k * problem.n * (-(-problem.m // plan.mc) - 1)
+            far = self.beyond_of(terms * plan.nc * right_bytes)
+            stalled = self.stall(elements, right_bytes, far.rate, max(plan.mc, plan.mr))
+            seconds += self.far_share(right) * stalled
+        return seconds
+
     def _colliding(self, plan: ContractionPlan, uses: int) -> float:
         """
         Seconds for each element of an A that is not packed, where its rows, or its columns where they are
@@ -389,7 +420,8 @@ class OfBlocks:
         tiles = model.tiles_of(
             plain.mr, plain.nr, (True, True), plain.mirrored, plain.sums_in, brought
         )
-        self.least_of_all = model.problem.batch * (tiles + self._writing)
+        waits = model.least_waits(plain)
+        self.least_of_all = model.problem.batch * (tiles + self._writing + waits)
         """seconds that each of the plans takes at least"""
         if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
             self._right = copying(model, plain, "right")

@@ -51,28 +51,29 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     return terms_ahead(core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
 
 
-def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
+def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> int:
     """
     How many terms ahead the tiles of the first rows ask for rows of B that they pack: as many as memory takes to answer twice, since
     others ask meanwhile; too early does no harm. 0 where they do not pack them, but a copy before does: where B does not come from
     beyond L2 in pieces of rows that are apart.
     """
     problem, right = known.problem, known.problem.right
-    if plan.innermost == "m" or plan.mirrored or not (plan.nc < problem.n or plan.k_outside):
+    _, nc, kc, innermost, k_outside = blocks
+    if innermost == "m" or not (nc < problem.n or k_outside):
         return 0
-    vectors = -(-plan.nr // known.lanes)
-    term = plan.mr * vectors / known.core.fma_ports / known.clock
+    vectors = -(-nr // known.lanes)
+    term = mr * vectors / known.core.fma_ports / known.clock
     ahead = max(int(2 * known.rates.latency() / term), 1)
     copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
     is_own = not (right.is_constant or problem.is_of_one_buffer)
-    fits = problem.m >= 2 * plan.mr and plan.nc >= 2 * plan.nr and plan.kc >= 2 * ahead
+    fits = problem.m >= 2 * mr and nc >= 2 * nr and kc >= 2 * ahead
     is_taken = (
         copies_rows
         and is_own
         and fits
         and (problem.batch == 1 or not right.is_everybodys)
         and known.target.takes_hints_in_sums
-        and known.pieces_are_apart(right, plan.nc)
+        and known.pieces_are_apart(right, nc)
         and known.far_share(right) > 0
     )
     return ahead if is_taken else 0

@@ -96,10 +96,21 @@ class ContractionRates:
 
     def beyond_of(self, size: float) -> Beyond:
         """Where so many bytes are that are read again and again, while others go by: in a core's part of the last cache, or in memory."""
-        last, near = self.core.caches[-1], self.rates.beyond_l2.core
-        if last.level > 2 and size <= kept_bytes(last) // last.shared_by:
-            return Beyond(near, self.rates.latency("L3"), L3_SECONDS)
-        rate = min(near, self.rates.read_memory.core)
+        return self._in_last_cache if size <= self._last_cache_keeps else self._in_memory
+
+    @cached_property
+    def _last_cache_keeps(self) -> int:
+        """The bytes that stay in a core's part of the last cache; none where that is its own L2."""
+        last = self.core.caches[-1]
+        return kept_bytes(last) // last.shared_by if last.level > 2 else 0
+
+    @cached_property
+    def _in_last_cache(self) -> Beyond:
+        return Beyond(self.rates.beyond_l2.core, self.rates.latency("L3"), L3_SECONDS)
+
+    @cached_property
+    def _in_memory(self) -> Beyond:
+        rate = min(self.rates.beyond_l2.core, self.rates.read_memory.core)
         return Beyond(rate, self.rates.latency("memory"), MEMORY_SECONDS)
 
     def stall(self, elements: float, bytes_: float, rate: float, uses: int) -> float:

@@ -11,6 +11,7 @@ import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans import dot_products
+from stepwell.analysis.plans.contraction_cost import Model
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
 from stepwell.analysis.plans.cost import TileSteps, issued, lost_part, unhidden_part
@@ -275,7 +276,8 @@ def test_weights_of_each_entry_of_a_batch_come_from_beyond_l2(entries: int, is_f
 
 
 @pytest.mark.parametrize(
-    "shape", [(256, 256, 256), (1000, 1000, 1000), (55, 2, 1399), (472, 834, 439)]
+    "shape",
+    [(256, 256, 256), (1000, 1000, 1000), (55, 2, 1399), (472, 834, 439), (848, 1908, 1813)],
 )
 @pytest.mark.parametrize("core", CORES)
 def test_plans_that_are_not_looked_at_are_not_the_cheapest(
@@ -288,6 +290,18 @@ def test_plans_that_are_not_looked_at_are_not_the_cheapest(
     assert times == sorted(times)
     for count in (1, 3):
         assert plans.propose(contraction, target, count) == every[:count]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_no_plan_waits_less_for_operands_than_its_blocks_say(core: str) -> None:
+    contraction, target = product(848, 1908, 1813), Target.parse(core)
+    model = Model(problem_of(contraction), target)
+    every = plans.propose(contraction, target, 1 << 20)
+    least = [model.least_waits(plan) for plan in every]
+    terms = [dict(plans.cost(plan, contraction, target).terms) for plan in every]
+    waits = [each["streaming A"] + each["streaming B"] for each in terms]
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(least, waits, strict=True))
+    assert any(a > 0.4 * b for a, b in zip(least, waits, strict=True) if b)
 
 
 @pytest.mark.parametrize("shape", [(256, 256, 256), (55, 2, 1399), (8, 9, 4096), (64, 16, 512)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from stepwell.analysis.operations import operands_of
 from stepwell.dialects.leaf_operations import (
     append_leaf,
     bit_attribute,
@@ -120,6 +121,15 @@ def test_operands_are_exchanged_as_by_xdsl():
     for op in (quick, plain):
         op.erase()
     assert value.first_use is None and A.first_use is None
+
+
+def test_operands_that_are_there_already_stay_as_they_are():
+    op = leaf(arith.AddfOp, (A, A), (f32,))
+    before, uses = operands_of(op), [*A.uses]
+    set_operands(op, [A, A])
+    assert operands_of(op) is before
+    assert [*map(id, A.uses)] == [*map(id, uses)]
+    op.erase()
 
 
 def _loop(make: Any) -> Operation:
