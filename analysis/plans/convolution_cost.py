@@ -262,8 +262,9 @@ class Model:
         comes from L2. Of an image that is read in more places at a time than prefetchers follow, tiles ask for each line.
         """
         weights, image, lost, tiles = self.traffic.coming(plan)
-        is_waited_for = self.is_scattered(plan) and not plan.prefetch_image
-        scattered = image * lost if is_waited_for else 0.0
+        # Hints ask for the image once: what comes back for later weights is waited for.
+        unasked = image - self._image_bytes if plan.prefetch_image else image * lost
+        scattered = unasked if self.is_scattered(plan) else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan
-from .cost import lost_part
+from .cost import lost_part, most_in_a_set, round_up
 
 
 class Coming(NamedTuple):
@@ -22,6 +22,15 @@ class Coming(NamedTuple):
     """of rows that go by one after the other for each block of weights"""
 
 
+class Kept(NamedTuple):
+    """A tile's part of an image, from which the next tile uses the rest of its lines, and later weights all where they go by for each tile."""
+
+    taken: float
+    """bytes of L2 that it takes: those of all ways that its pieces need, where these fall into few sets"""
+    lines: float
+    """how many times the bytes of a piece its whole lines are"""
+
+
 class Traffic:
     """The sizes of a convolution's operands, and what comes of them."""
 
@@ -33,7 +42,7 @@ class Traffic:
         """of how many convolutions by themselves there are weights"""
         self.images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
         self._entries = prod(self.extents[a] for a in c.batch)
-        self._known: dict[tuple[int, int, int, bool], Coming] = {}
+        self._known: dict[tuple[int, int, int, bool, Kept], Coming] = {}
 
     def _used(self, access: Access) -> float:
         """Bytes of an operand in the lines that are used: of strided rows and columns, others are between them."""
@@ -93,12 +102,29 @@ class Traffic:
     def coming(self, plan: ConvolutionPlan) -> Coming:
         """What comes from beyond L2 with a plan."""
         goes = (self.tiles(plan), self.parts(plan), self.has_rows_outside(plan))
-        key = (self.blocks(plan), *goes)
+        key = (self.blocks(plan), *goes, self._kept(plan))
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._found(*key)
         return known
 
-    def _found(self, blocks: int, tiles: int, parts: int, rows_outside: bool) -> Coming:
+    def _kept(self, plan: ConvolutionPlan) -> Kept:
+        """
+        What L2 has to keep. Pieces of channels fall into few sets in images whose sides are powers of two; a copy of the image is taken to
+        have none that do.
+        """
+        level_2, tiles = self.core.cache(2), prod(self._tiles_along(plan, a) for a in self.c.m)
+        size = self.image / self.images_apart / tiles
+        steps = {axis: abs(self.c.stride(self.c.left, axis) or 0) for axis in self.c.k}
+        channels = max(steps, key=steps.__getitem__, default=None)
+        if channels is None or plan.halo:
+            return Kept(size, 1.0)
+        pieces, apart = self.extents[channels], steps[channels] * self.c.left_bytes
+        width = max(min(int(size) // pieces, apart, level_2.way_bytes), 1)
+        in_a_set = most_in_a_set(level_2, min(pieces, 4096), apart, width)
+        taken = max(size, (in_a_set - 1) * level_2.way_bytes)
+        return Kept(taken, round_up(width, level_2.line_bytes) / width)
+
+    def _found(self, blocks: int, tiles: int, parts: int, rows_outside: bool, kept: Kept) -> Coming:
         entries = self._entries * parts
         weights = self.weights / self.weights_apart
         image, result = self.image / self.images_apart / parts, self.result / entries
@@ -108,7 +134,11 @@ class Traffic:
         shared = entries / self.weights_apart  # of a batch
         times = 1 + (shared - 1) * next_entry + shared * (tiles - 1) * again
         lost = self._lost(image + weights / blocks, result / blocks)
-        returns = 1 if rows_outside else 1 + (blocks - 1) * lost
+        back = self._lost(kept.taken, weights / blocks)
+        if rows_outside:
+            returns = 1 + (blocks * kept.lines - 1) * back
+        else:
+            returns = (1 + (blocks - 1) * lost) * (1 + (kept.lines - 1) * back)
         return Coming(self.weights * times, self.image * returns, lost, tiles)
 
     def _lost(self, size: float, streamed: float) -> float:
