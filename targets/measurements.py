@@ -22,8 +22,13 @@ _VERSION = 3
 READS = "beyond_l2", "rows_beyond_l2"
 HINTS = "tile_rows_far", "tile_rows_asked"
 TILES = (
-    *("tile_in_l1", "tile_near", "tile_split", "tile_rows_near"),
-    *("tile_wide_far", "tile_narrow_far", "tile_rows_far"),
+    "tile_in_l1",
+    "tile_near",
+    "tile_split",
+    "tile_rows_near",
+    "tile_wide_far",
+    "tile_narrow_far",
+    "tile_rows_far",
 )
 COMPARED = READS, *(("fma_f32", tile) for tile in TILES), HINTS
 """Pairs of rates that are measured in turns: plans go by how many times the second is the first."""
