@@ -3,6 +3,7 @@ What all tests share: `@pytest.mark.sampled(COUNT)` above a test with many param
 of its cases is run by `make test`, and the rest, which are marked `slow`, by `make test-slow`.
 
 What earlier processes compiled is not used: tests are of the compiler. Those of the cache have folders of their own.
+Nor is what `stepwell probe` has measured here: plans would follow it.
 
 A number minus an affine expression is an error: xDSL 0.74 takes `4 - d0` for `d0 - 4`, which is outside of a buffer.
 """
@@ -12,13 +13,16 @@ from __future__ import annotations
 import gc
 import os
 from collections import defaultdict
+from pathlib import Path
 from random import Random
 from typing import NoReturn
 
 import pytest
 from xdsl.ir.affine import AffineExpr
 
-os.environ["STEPWELL_CACHE"] = "off"  # for the processes that tests start, too
+# For the processes that tests start, too.
+os.environ["STEPWELL_CACHE"] = "off"
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / "build" / "cache")
 
 
 def _from_number(self: AffineExpr, number: AffineExpr | int) -> NoReturn:

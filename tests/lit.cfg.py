@@ -25,7 +25,9 @@ for _variable in ("PYTHONPATH", "STEPWELL_DEBUG", "LD_LIBRARY_PATH"):
     if _variable in os.environ:
         config.environment[_variable] = os.environ[_variable]
 
-config.environment["STEPWELL_CACHE"] = "off"  # tests are of the compiler, not of what it has kept
+# Tests are of the compiler, not of what it has kept, and no plan follows what `stepwell probe` has measured here.
+config.environment["STEPWELL_CACHE"] = "off"
+config.environment["XDG_CACHE_HOME"] = os.path.join(os.path.dirname(_ROOT), "build", "cache")
 
 # Calls wait in the socket until the server has started. It ends when the other end of its standard input is closed:
 # with lit and its workers, which inherit it.
