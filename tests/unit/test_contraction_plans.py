@@ -401,6 +401,36 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
     assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left
 
 
+def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
+    """For each block of the sum, even where it is asked for in time: sums that stay in registers cost nothing of the kind."""
+    contraction, slow, fast = product(848, 1908, 1813), "zen5:copy_l2=40e9", "zen5:copy_l2=80e9"
+
+    def writing(target: str, kc: int) -> float:
+        core = Target.parse(target)
+        plan = replace(
+            first(contraction, target),
+            mr=9,
+            nr=48,
+            mc=108,
+            nc=1908,
+            kc=kc,
+            innermost="m",
+            pack_in_tiles=False,
+            pack_left=True,
+            pack_right=True,
+            prefetch_left=False,
+            prefetch_result=True,
+            k_outside=kc < 1813,
+        )
+        return dict(plans.cost(plan, contraction, core).terms)["writing C"]
+
+    moved = 2 * 848 * 1908 * 4
+    for kc, blocks in ((182, 10), (364, 5)):
+        expected = blocks * moved * (1 / 40e9 - 1 / 80e9)
+        assert writing(slow, kc) - writing(fast, kc) == pytest.approx(expected)
+    assert writing(slow, 1813) == writing(fast, 1813)
+
+
 def test_rows_that_wait_in_l2_are_packed(squares: dict[int, Contraction]):
     """Tiles wait more for rows of A than for its panels on a core that shares its caches; nothing is known of that at first."""
     assert not first(squares[1024], "zen5").pack_left

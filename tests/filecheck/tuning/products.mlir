@@ -48,7 +48,7 @@
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // ZEN3: p512.
-// ZEN3-NEXT: chosen contraction: tile 5x16, MC 130, NC 512, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: p1024.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 1024, KC 256, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches B and C;
 // ZEN3: p2048.
@@ -60,7 +60,7 @@
 // ZEN3: f64.
 // ZEN3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 3072, KC 256, M tiles innermost, packs B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 4, NC 48, KC 768, N tiles innermost, packs B, B in the first tiles, prefetches A and C, prefetches rows of B 145 terms ahead;
 // ZEN3: deep.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: small.
