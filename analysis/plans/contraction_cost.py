@@ -28,7 +28,7 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
-Brought = tuple[tuple[int, int], int]
+Brought = tuple[tuple[float, float], int]
 """See `Model.brought`."""
 
 # What the time of A's copy depends on, beside the tile, the blocks and their order.
@@ -130,7 +130,9 @@ class Model(ContractionRates):
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
         blocks = 1 if is_added else -(-self.problem.k // plan.kc)
-        return (0 if near_left else left, 0 if near_right else right), blocks
+        # A's sliver that stays in L1 comes to the first of the tiles of columns: of few columns there are no others.
+        first = left / -(-self.problem.n // plan.nr)
+        return (first if near_left else left, 0 if near_right else right), blocks
 
     def _keeps_rows(self, plan: ContractionPlan) -> bool:
         """Whether L1 keeps a panel of B that is not packed: none of its sets has more lines of its rows than ways but one."""
@@ -144,7 +146,7 @@ class Model(ContractionRates):
     def _tiles_time(
         self,
         tiles: Iterable[tuple[int, int, int]],
-        fetched: tuple[int, int],
+        fetched: tuple[float, float],
         extending: tuple[int, int] = (0, 0),
         split: float = 0,
         blocks: int = 1,
@@ -159,7 +161,7 @@ class Model(ContractionRates):
         self,
         rows: int,
         columns: int,
-        fetched: tuple[int, int],
+        fetched: tuple[float, float],
         extending: tuple[int, int],
         split: float,
         blocks: int,

@@ -431,6 +431,33 @@ def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
     assert writing(slow, 1813) == writing(fast, 1813)
 
 
+def test_rows_of_a_come_from_l2_to_the_first_tile_of_columns():
+    """A product of few columns has no others, in which they would be in L1."""
+    target = Target.parse("zen5")
+
+    def of_a_tile(columns: int) -> float:
+        contraction = product(1400, columns, 200)
+        plan = ContractionPlan(
+            turned=False,
+            mr=14,
+            nr=32,
+            mc=14,
+            nc=columns,
+            kc=200,
+            innermost="n",
+            pack_left=True,
+            pack_right=True,
+            peel_m=False,
+            peel_n=False,
+            prefetch=False,
+        )
+        terms = dict(plans.cost(plan, contraction, target).terms)
+        return terms["arithmetic"] / (columns // 32)
+
+    one, few, many = of_a_tile(32), of_a_tile(64), of_a_tile(320)
+    assert one > many and one - few == pytest.approx((one - many) * 5 / 9)
+
+
 def test_rows_that_wait_in_l2_are_packed(squares: dict[int, Contraction]):
     """Tiles wait more for rows of A than for its panels on a core that shares its caches; nothing is known of that at first."""
     assert not first(squares[1024], "zen5").pack_left

@@ -100,7 +100,7 @@
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 256, KC 256, N tiles innermost, packs nothing, peels M, prefetches A and C, prefetches rows of B 9 terms ahead;
+// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 6x16, MC 132, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: p2048.
