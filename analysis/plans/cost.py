@@ -28,6 +28,10 @@ less.
 """
 
 
+MOST_PIECES = 4096
+"""Of an operand whose places in a cache are counted: what more of them repeat."""
+
+
 @frozen
 class Cost:
     """Seconds of one call by what they go to, in the order in which the model names them."""
@@ -325,6 +329,18 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     # In a set are the pieces that begin in it or up to so many lines before, around the end of the sets: sums of neighbours.
     begun = np.cumsum(np.concatenate(([0], used[np.arange(1 - lines, sets) % sets])))
     return int((begun[lines:] - begun[:-lines]).max())
+
+
+def bytes_taken(cache: Cache, size: float, pieces: int, apart: int, width: int) -> float:
+    """
+    The bytes of a cache that an operand of `size` bytes takes, of which there are so many pieces, each of `width` bytes and so many bytes
+    `apart`: as many of each set as that one needs which most of them share.
+
+    Pieces that are spread evenly may still have one line more in some set than in others, which nothing is taken for.
+    """
+    width = max(min(width, apart, cache.way_bytes), 1)
+    crowd = most_in_a_set(cache, min(pieces, MOST_PIECES), apart, width)
+    return max(size, (crowd - 1) * cache.way_bytes)
 
 
 def rows_apart(cache: Cache, rows: int, elements: int, element_bytes: int) -> int:
