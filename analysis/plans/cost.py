@@ -258,7 +258,9 @@ def terms_ahead(core: Core, sums: float, loads: float, lines: float, terms: int)
     181 GFLOP/s became 198 on Intel's Granite Rapids; 203 are reached with all in L1.)
     """
     ahead = max(int(core.window / (sums + loads)), 1)
-    has_room = core.loading_cycles(loads, lines) <= sums / core.fma_ports
+    # A hint brings nothing to registers: it takes a port of L1, of which cores that begin few loads of full vectors leave some.
+    ports = max(core.l1_ports, core.load_ports)
+    has_room = (loads + lines) / ports <= sums / core.fma_ports
     return ahead if has_room and terms >= 2 * ahead else 0
 
 

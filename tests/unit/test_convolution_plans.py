@@ -244,6 +244,8 @@ def test_terms_are_asked_for_beyond_what_is_under_way_where_ports_have_room():
     assert terms_ahead(core, 26, 15, 2, 512) == core.window // 41
     assert terms_ahead(core, 26, 15, 2, 2 * (core.window // 41) - 1) == 0  # few terms
     assert terms_ahead(core, 8, 8, 4, 512) == 0  # as many loads as ports begin already
+    slow = replace(core, load_ports=1.2, l1_ports=core.load_ports)
+    assert terms_ahead(slow, 26, 15, 4, 512) == core.window // 41  # hints load nothing
 
 
 @pytest.mark.parametrize("outputs", [7, 100])
