@@ -28,6 +28,7 @@ from .cost import (
     issued,
     issuing,
     mixed,
+    split_cycles,
     unhidden_part,
 )
 
@@ -54,6 +55,8 @@ class Model(ConvolutionReads):
         """of each axis whether neighbours along it are neighbours in the result's memory"""
         self.clock = cycles_per_second(target)
         self.unhidden, self.issued = unhidden_part(target), issued(target)
+        self.across = split_cycles(target)
+        """cycles that a tile waits for a vector that lies across two lines; None where such a vector takes a load port twice"""
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._known_places: dict[tuple[object, ...], int] = {}
@@ -150,12 +153,16 @@ class Model(ConvolutionReads):
         hints += right.vectors if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
-        loading = core.loading_cycles(instruction * loads, lines)
+        splits = instruction * part * left.loads * self._split_part(plan)
+        across = 0.0 if self.across is None else splits * self.across
+        twice = splits if self.across is None else 0.0
+        loading = core.loading_cycles(instruction * loads + twice, lines)
         step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, vectors)
         step = issuing(step, rows * vectors + shuffles + loads - folded + hints, self.issued)
+        step += across
         ending = ending_cycles(core, rows, instruction * vectors)
         if plan.block:  # the loop over the channels of a block ends for each element of the window
             ending += core.mispredict * self.terms / plan.block
@@ -170,6 +177,22 @@ class Model(ConvolutionReads):
         wasted = -(-elements // self.lanes) - elements / self.lanes
         ending += rows * sizes[lanes] / elements * wasted * leaving
         return self.summed(plan) * step + ending
+
+    def _split_part(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of the image's vectors that lie across two lines: of those that begin at each place of a window, as of a caller's array,
+        which may begin with any element. Elements that are loaded one by one do not.
+        """
+        image, lanes = self.c.left, plan.lanes
+        if self.left[lanes] not in (1, 2):
+            return 0.0
+        subscript = image.subscripts[image.dimension_of(lanes) or 0]
+        moved = subscript is not None and any(
+            subscript.coefficients[axis] and self.extents[axis] > 1 for axis in self.c.window
+        )
+        is_callers = not plan.halo and self.c.facts.buffers[image.buffer].is_callers
+        wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
+        return wide / self.line if moved or is_callers else 0.0
 
     def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
         """The part of a tile's loads of the image that are left where terms written out share them."""
