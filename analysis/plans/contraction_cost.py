@@ -17,7 +17,7 @@ from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_rates import ContractionRates
 from .contraction_result import computed_part, mirroring, writing, writing_columns
-from .cost import Cost, cost_of, ending_cycles, most_in_a_set, restart_seconds
+from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
 
 EXTENDED_ELEMENT = 3
 """Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
@@ -278,7 +278,7 @@ class Model(ContractionRates):
         right = self.problem.right
         bytes_ = right.read_bytes(is_packed=plan.pack_right)
         apart = None if plan.pack_right or right.summed is None else right.summed * bytes_
-        return self._taken(min(plan.kc, 4096), apart, columns * bytes_, plan.kc)
+        return self._taken(plan.kc, apart, columns * bytes_)
 
     def _left_block(self, plan: ContractionPlan, terms: int) -> float:
         """The same of MC rows of so many terms of A."""
@@ -286,20 +286,12 @@ class Model(ContractionRates):
         bytes_ = left.read_bytes(is_packed=plan.pack_left)
         is_copied = plan.pack_left or makes_rows(self, plan)
         apart = None if is_copied or left.summed != 1 or left.along is None else left.along * bytes_
-        return self._taken(min(plan.mc, 4096), apart, terms * bytes_, plan.mc)
+        return self._taken(plan.mc, apart, terms * bytes_)
 
-    def _taken(self, pieces: int, apart: int | None, width: int, count: int) -> float:
-        """
-        The bytes of L2 that so many pieces take, of which so many are looked at: those that begin a number of bytes `apart`
-        share sets.
-        """
-        size = count * width
-        if apart is None:
-            return size
-        way = self.level_2.way_bytes
-        crowd = most_in_a_set(self.level_2, pieces, apart, min(width, way))
-        even = max(size / way, 1)
-        return size * max(1.0, crowd / (even + 1))
+    def _taken(self, pieces: int, apart: int | None, width: int) -> float:
+        """The bytes of L2 that so many pieces of `width` bytes take, which are one where nothing is between them."""
+        size = pieces * width
+        return size if apart is None else bytes_taken(self.level_2, size, pieces, apart, width)
 
     def _streaming_left(self, plan: ContractionPlan) -> float:
         if plan.left_by_rows:  # tiles find their rows near: packing waits for them

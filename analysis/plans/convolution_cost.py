@@ -7,7 +7,7 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
 from math import inf, log2, prod
@@ -17,19 +17,18 @@ from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from .convolution_padding import Padding
-from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
-from .convolution_traffic import Traffic
+from .convolution_plan import ConvolutionPlan
+from .convolution_reads import ConvolutionReads
 from .cost import (
     Cost,
     broadcast_apart,
     cost_of,
     cycles_per_second,
     ending_cycles,
-    half_part,
     issued,
     issuing,
-    kept_bytes,
     mixed,
+    split_cycles,
     unhidden_part,
 )
 
@@ -46,34 +45,22 @@ Optimization Reference Manual, "Data Prefetching".)
 """
 
 
-class Model:
+class Model(ConvolutionReads):
     """The sizes and rates that all plans of one convolution on one target share."""
 
     def __init__(self, c: Contraction, target: Target):
-        self.c, self.core, self.rates = c, target.core, target.rates
-        self.extents = {axis: c.extent((axis,)) for axis in range(len(c.statement.axes))}
-        self.lanes = self.core.lanes(max(c.result_bytes, c.left_bytes, c.right_bytes))
-        self.left, self.right = (
-            {a: _stride(c, one, a) for a in self.extents} for one in (c.left, c.right)
-        )
-        self.moving_left, self.moving_right = (
-            frozenset(a for a in self.extents if one.moves_along(a)) for one in (c.left, c.right)
-        )
+        super().__init__(c, target)
+        self.rates, self.padding = target.rates, Padding(c)
         self.is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
         """of each axis whether neighbours along it are neighbours in the result's memory"""
         self.clock = cycles_per_second(target)
-        self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
-        self.line, self.unhidden = self.core.cache(1).line_bytes, unhidden_part(target)
-        self.half, self.issued = half_part(target), issued(target)
+        self.unhidden, self.issued = unhidden_part(target), issued(target)
+        self.across = split_cycles(target)
+        """cycles that a tile waits for a vector that lies across two lines; None where such a vector takes a load port twice"""
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
-        self._steps: dict[tuple[object, ...], int] = {}
-        self._known_touched: dict[tuple[object, ...], float] = {}
         self._known_places: dict[tuple[object, ...], int] = {}
-        self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
-        self.traffic, self.padding = Traffic(c, target), Padding(c)
         self._image_bytes, self._weight_bytes = self.traffic.image, self.traffic.weights
-        self.terms = c.extent(c.k)
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
         """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
@@ -83,61 +70,10 @@ class Model:
         self.leaving = finishing / self.core.fma_ports + 1 / self.core.store_ports
         """cycles in which a vector is finished and stored"""
 
-    def part(self, wide: int) -> float:
-        """What an instruction on so many lanes takes of the time of one on a full vector; of several, each is full."""
-        return self.half if 2 * wide <= self.lanes else 1.0
-
     def summed(self, plan: ConvolutionPlan) -> float:
         """The terms of an element that are not left out, on average."""
         inside = self.padding.inside
         return self.terms * prod([inside[axis] for axis, _ in plan.skips])
-
-    def vectors(self, plan: ConvolutionPlan) -> int:
-        """Along the axis in lanes."""
-        return -(-plan.tile[-1][1] // self.lanes)
-
-    def accumulators(self, plan: ConvolutionPlan) -> int:
-        return prod(size for _, size in plan.tile[:-1]) * self.vectors(plan)
-
-    def spread(self, plan: ConvolutionPlan) -> int:
-        """How far apart in memory a tile's elements of the image are for one term: of equal plans the nearest is best."""
-        steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
-        return sum(count * abs(step or 0) for count, step in steps)
-
-    def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
-        """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(plan.sizes, plan, access).vectors
-
-    def _loads(self, sizes: Mapping[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
-        """The same for a tile of some sizes, and the instructions for them."""
-        strides = self.right if access is self.c.right else self.left
-        lanes, count = plan.lanes, 1
-        for axis, size in sizes.items():
-            if axis != lanes and strides[axis] != 0:
-                count *= size
-        one = self.loads_of_one(access, (lanes, sizes[lanes]), plan.packs)
-        if count == 1:
-            return one
-        return Loads(count * one.vectors, count * one.loads, count * one.shuffles)
-
-    def loads_of_one(self, access: Access, lanes: tuple[int, int], packs: bool) -> Loads:
-        """Those of a tile that has so many elements along the axis in lanes, and one along each other."""
-        key = (access is self.c.right, lanes, packs)
-        if (known := self._known_loads.get(key)) is None:
-            known = self._known_loads[key] = self._find_loads(*key)
-        return known
-
-    def _find_loads(self, is_right: bool, lanes: tuple[int, int], packs: bool) -> Loads:
-        axis, wide = lanes
-        stride = (self.right if is_right else self.left)[axis]
-        if stride == 0:
-            return Loads(1, 1)
-        vectors = -(-wide // self.lanes)
-        if stride == 1 or (packs and is_right):
-            return Loads(vectors, vectors)
-        if stride == 2:  # two vectors, of which a shuffle takes every other element
-            return Loads(vectors, 2 * vectors, vectors)
-        return Loads(vectors, wide, wide)
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
         from_l2 = self.read_from_l2(plan)
@@ -217,12 +153,16 @@ class Model:
         hints += right.vectors if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
-        loading = core.loading_cycles(instruction * loads, lines)
+        splits = instruction * part * left.loads * self._split_part(plan)
+        across = 0.0 if self.across is None else splits * self.across
+        twice = splits if self.across is None else 0.0
+        loading = core.loading_cycles(instruction * loads + twice, lines)
         step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, vectors)
         step = issuing(step, rows * vectors + shuffles + loads - folded + hints, self.issued)
+        step += across
         ending = ending_cycles(core, rows, instruction * vectors)
         if plan.block:  # the loop over the channels of a block ends for each element of the window
             ending += core.mispredict * self.terms / plan.block
@@ -237,6 +177,22 @@ class Model:
         wasted = -(-elements // self.lanes) - elements / self.lanes
         ending += rows * sizes[lanes] / elements * wasted * leaving
         return self.summed(plan) * step + ending
+
+    def _split_part(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of the image's vectors that lie across two lines: of those that begin at each place of a window, as of a caller's array,
+        which may begin with any element. Elements that are loaded one by one do not.
+        """
+        image, lanes = self.c.left, plan.lanes
+        if self.left[lanes] not in (1, 2):
+            return 0.0
+        subscript = image.subscripts[image.dimension_of(lanes) or 0]
+        moved = subscript is not None and any(
+            subscript.coefficients[axis] and self.extents[axis] > 1 for axis in self.c.window
+        )
+        is_callers = not plan.halo and self.c.facts.buffers[image.buffer].is_callers
+        wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
+        return wide / self.line if moved or is_callers else 0.0
 
     def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
         """The part of a tile's loads of the image that are left where terms written out share them."""
@@ -368,105 +324,6 @@ class Model:
         line = (L2_CYCLES + TLB_CYCLES) / self.core.l1_misses / self.clock
         return max(seconds, tiles * from_l2 / self.line * line)
 
-    def read_from_l2(self, plan: ConvolutionPlan) -> float:
-        """
-        Bytes of operands that a tile reads from L2: once, or, where L1 does not keep what goes by while the innermost
-        summed axis runs, again for each of its runs. Of weights and image that stay in L1 together, what the tile before
-        has read too is there.
-        """
-        if plan.written_out:
-            return 0.0  # the one channel's image has just been copied, into L1
-        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
-        image, weights = (self.touched(plan, one, every) for one in (self.c.left, self.c.right))
-        if image + weights <= self.near_1:
-            return weights if self.traffic.has_rows_outside(plan) else image
-        terms = self.terms_of_run(plan)
-        run = self.run(plan, terms)
-        is_kept = run <= self.near_1
-        return image + weights if is_kept else max(image + weights, run * self.terms / terms)
-
-    def terms_of_run(self, plan: ConvolutionPlan) -> int:
-        """The iterations of the innermost loop of a sum."""
-        return max(1, plan.block or self.extents[plan.summed[-1]])
-
-    def run(self, plan: ConvolutionPlan, terms: int) -> float:
-        """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""
-        summed = ((plan.summed[-1], terms),)
-        return sum(self.touched(plan, one, summed) for one in (self.c.left, self.c.right))
-
-    def has_blocks(self, summed: Sequence[int]) -> bool:
-        """Whether sums may go through channels by blocks, each with the whole window: it is around the channels else."""
-        return self.c.statement.reassociates and summed[-1] not in self.c.window
-
-    def touched(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> float:
-        """
-        Bytes, in whole lines, that a tile reads of an operand while summed axes run, each so far. A piece begins anywhere in a line
-        unless all of them are whole lines, and lines apart.
-        """
-        is_right = access is self.c.right
-        moving = self.moving_right if is_right else self.moving_left
-        sizes = tuple([sized for sized in plan.tile if sized[0] in moving])
-        key = (is_right, plan.packs, plan.halo, summed, sizes)
-        if (known := self._known_touched.get(key)) is not None:
-            return known
-        count, run = self.pieces(plan, access, summed)
-        is_whole = (plan.packs and is_right) or self._is_in_lines(plan, access, run)
-        found = count * (run if is_whole else run + self.line - self.c.facts.element_bytes(access))
-        self._known_touched[key] = found
-        return found
-
-    def _is_in_lines(self, plan: ConvolutionPlan, access: Access, run: int) -> bool:
-        """Whether pieces of so many bytes begin with a line each, as an operand itself does."""
-        bytes_, subscripts = self.c.facts.element_bytes(access), access.subscripts
-        if plan.halo or any(one is None or one.constant for one in subscripts):
-            return False
-        steps = [self.step(plan.halo, access, axis) * bytes_ for axis in self.extents]
-        return not any(n % self.line for n in (run, *(step for step in steps if step >= self.line)))
-
-    def image_lines(self, plan: ConvolutionPlan) -> int:
-        """The lines of the image that a tile reads for one term, if its pieces begin lines."""
-        count, run = self.pieces(plan, self.c.left, ())
-        return count * -(-run // self.line)
-
-    def pieces(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> tuple[int, int]:
-        """The pieces of memory that a tile reads of an operand while summed axes run, each so far, and the bytes of one."""
-        is_right = access is self.c.right
-        moving = self.moving_right if is_right else self.moving_left
-        sizes = {axis: size for axis, size in plan.tile if axis in moving}
-        sizes |= {axis: extent for axis, extent in summed if axis in moving}
-        bytes_ = self.c.facts.element_bytes(access)
-        if plan.packs and is_right:
-            return 1, prod(sizes.values()) * bytes_
-        count, run = 1, bytes_
-        for axis, size in sizes.items():
-            step = self.step(plan.halo, access, axis) * bytes_
-            # Along an axis of which a line has several elements they come together.
-            if step < self.line:
-                run += (size - 1) * step
-            else:
-                count *= size
-        return count, run
-
-    def step(self, halo: tuple[int, ...], access: Access, axis: int) -> int:
-        """How many elements further an operand is read in the next iteration of an axis, in its copy if it has one."""
-        is_right = access is self.c.right
-        key = (halo, is_right, axis)
-        if key not in self._steps:
-            is_copied = halo and not is_right
-            found = self._step_in_copy(halo, axis) if is_copied else self.c.stride(access, axis)
-            self._steps[key] = abs(found or 0)
-        return self._steps[key]
-
-    def _step_in_copy(self, order: Sequence[int], axis: int) -> int:
-        """The same in a copy of the image that has its dimensions in some order."""
-        image = self.c.left
-        shape, stride, step = self.c.facts.buffers[image.buffer].shape, 1, 0
-        for dimension in reversed(order):
-            subscript, extent = image.subscripts[dimension], shape[dimension]
-            step += stride * (subscript.coefficients[axis] if subscript is not None else 0)
-            stride *= extent if isinstance(extent, int) else 1
-        return step
-
     def _bytes(self, access: Access) -> float:
         return float(self.c.facts.buffers[access.buffer].bytes or 0)
 
@@ -491,8 +348,3 @@ class Model:
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""
         return self._writing + self._packing(packs) + self.copying(halo)
-
-
-def _stride(c: Contraction, access: Access, axis: int) -> int | None:
-    """How far apart neighbours along an axis are; 0 where it does not move the access, None where that is no number."""
-    return c.stride(access, axis) if access.moves_along(axis) else 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan
-from .cost import lost_part, most_in_a_set, round_up
+from .cost import bytes_taken, lost_part, round_up
 
 
 class Coming(NamedTuple):
@@ -120,8 +120,7 @@ class Traffic:
             return Kept(size, 1.0)
         pieces, apart = self.extents[channels], steps[channels] * self.c.left_bytes
         width = max(min(int(size) // pieces, apart, level_2.way_bytes), 1)
-        in_a_set = most_in_a_set(level_2, min(pieces, 4096), apart, width)
-        taken = max(size, (in_a_set - 1) * level_2.way_bytes)
+        taken = bytes_taken(level_2, size, pieces, apart, width)
         return Kept(taken, round_up(width, level_2.line_bytes) / width)
 
     def _found(self, blocks: int, tiles: int, parts: int, rows_outside: bool, kept: Kept) -> Coming:

@@ -28,6 +28,10 @@ less.
 """
 
 
+MOST_PIECES = 4096
+"""Of an operand whose places in a cache are counted: what more of them repeat."""
+
+
 @frozen
 class Cost:
     """Seconds of one call by what they go to, in the order in which the model names them."""
@@ -254,7 +258,9 @@ def terms_ahead(core: Core, sums: float, loads: float, lines: float, terms: int)
     181 GFLOP/s became 198 on Intel's Granite Rapids; 203 are reached with all in L1.)
     """
     ahead = max(int(core.window / (sums + loads)), 1)
-    has_room = core.loading_cycles(loads, lines) <= sums / core.fma_ports
+    # A hint brings nothing to registers: it takes a port of L1, of which cores that begin few loads of full vectors leave some.
+    ports = max(core.l1_ports, core.load_ports)
+    has_room = (loads + lines) / ports <= sums / core.fma_ports
     return ahead if has_room and terms >= 2 * ahead else 0
 
 
@@ -325,6 +331,18 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     # In a set are the pieces that begin in it or up to so many lines before, around the end of the sets: sums of neighbours.
     begun = np.cumsum(np.concatenate(([0], used[np.arange(1 - lines, sets) % sets])))
     return int((begun[lines:] - begun[:-lines]).max())
+
+
+def bytes_taken(cache: Cache, size: float, pieces: int, apart: int, width: int) -> float:
+    """
+    The bytes of a cache that an operand of `size` bytes takes, of which there are so many pieces, each of `width` bytes and so many bytes
+    `apart`: as many of each set as that one needs which most of them share.
+
+    Pieces that are spread evenly may still have one line more in some set than in others, which nothing is taken for.
+    """
+    width = max(min(width, apart, cache.way_bytes), 1)
+    crowd = most_in_a_set(cache, min(pieces, MOST_PIECES), apart, width)
+    return max(size, (crowd - 1) * cache.way_bytes)
 
 
 def rows_apart(cache: Cache, rows: int, elements: int, element_bytes: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.plans.cost import most_in_a_set
+from stepwell.analysis.plans.cost import bytes_taken, most_in_a_set
 from stepwell.analysis.plans.terms_written_out import control_cycles
 from stepwell.analysis.plans.threads import dealt
 from stepwell.targets.core import Cache
@@ -169,6 +169,13 @@ def test_lines_in_a_set():
     assert most_in_a_set(level_1, 14, 4096 + 64) == 1
     assert most_in_a_set(level_1, 16, 2048) == 8
     assert most_in_a_set(level_1, 4, 4096, 128) == 4
+
+
+def test_pieces_that_share_sets_take_the_ways_that_these_need():
+    level_2 = Cache(2, 1 << 20, 16)
+    assert bytes_taken(level_2, 32 << 12, 32, level_2.way_bytes, 1 << 12) == 31 * level_2.way_bytes
+    assert bytes_taken(level_2, 32 << 12, 32, 1 << 12, 1 << 12) == 32 << 12  # one after the other
+    assert bytes_taken(level_2, 40 << 11, 40, 1 << 12, 1 << 11) == 2 * level_2.way_bytes
 
 
 @pytest.mark.sampled(4)

@@ -18,6 +18,9 @@ from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
 from stepwell.tuning.rules import kernels, schedule_with
 
+BESIDE_ANOTHER = "fma_f32=130e9,tile_in_l1=114e9,tile_near=108e9,tile_split=98e9"
+"""Rates of such a core whose other thread is somebody else's."""
+
 
 @pytest.mark.parametrize(
     ("image", "weights", "stride"),
@@ -46,14 +49,21 @@ def test_no_plan_is_better_than_those_proposed(
         assert [convolution.cost(plan, found, target).seconds for plan in proposed] == best[:n]
 
 
-def test_a_first_layer_with_steps_has_channels_in_lanes():
-    """Every other pixel in lanes takes a shuffle for each vector, in the place of a multiply-add."""
-    weights = np.zeros((64, 3, 7, 7), np.float32)
-    low = sw.jit(lambda x: sw.conv(x, weights, stride=2, padding=3)).lower(
+@pytest.mark.parametrize(
+    ("name", "outputs", "window"),
+    [("zen4", 64, 7), ("sapphire-rapids", 32, 3), (f"sapphire-rapids:{BESIDE_ANOTHER}", 64, 7)],
+)
+def test_a_first_layer_with_steps_has_channels_in_lanes(name: str, outputs: int, window: int):
+    """
+    Every other pixel in lanes takes a shuffle for each vector, in the place of a multiply-add, and both vectors that this is of lie across
+    lines.
+    """
+    weights = np.zeros((outputs, 3, window, window), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights, stride=2, padding=window // 2)).lower(
         np.zeros((1, 3, 224, 224), np.float32)
     )
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    (plan,) = convolution.propose(found, Target.of("zen4"), 1)
+    (plan,) = convolution.propose(found, Target.parse(name), 1)
     assert plan.lanes in found.n and plan.packs
 
 
@@ -244,6 +254,8 @@ def test_terms_are_asked_for_beyond_what_is_under_way_where_ports_have_room():
     assert terms_ahead(core, 26, 15, 2, 512) == core.window // 41
     assert terms_ahead(core, 26, 15, 2, 2 * (core.window // 41) - 1) == 0  # few terms
     assert terms_ahead(core, 8, 8, 4, 512) == 0  # as many loads as ports begin already
+    slow = replace(core, load_ports=1.2, l1_ports=core.load_ports)
+    assert terms_ahead(slow, 26, 15, 4, 512) == core.window // 41  # hints load nothing
 
 
 @pytest.mark.parametrize("outputs", [7, 100])
