@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections import defaultdict
 from pathlib import Path
 from random import Random
@@ -24,12 +25,19 @@ from xdsl.ir.affine import AffineExpr
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / "build" / "cache")
 
+# Bytecode is kept even where the environment says not to: each process that a test starts would compile all of
+# Stepwell to bytecode anew, which takes three times as long as to import it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def _from_number(self: AffineExpr, number: AffineExpr | int) -> NoReturn:
     raise AssertionError(f"found {number} - ({self}), which xDSL computes the other way round")
 
 
 AffineExpr.__rsub__ = _from_number
+
+gc.disable()  # until all tests are collected, which leaves next to no garbage
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not want
@@ -52,3 +60,7 @@ def pytest_collection_finish() -> None:
     """Modules and the tests themselves stay: collections of garbage need not walk them again and again."""
     gc.collect()
     gc.freeze()
+    # Modules die with their tests, by the hundred thousand objects. Collected as often as Python does it, which is by
+    # 700 objects, most are walked several times while they are used.
+    gc.set_threshold(20_000, 10, 10)
+    gc.enable()
