@@ -71,7 +71,7 @@ def test_an_open_quote_is_refused_at_once_in_python(
         "stepwell-opt nest.mlir -p apply-schedule{file=script.mlir}",
         "stepwell run in.mlir",
         "stepwell compile in.mlir --emit core",
-        "stepwell bench in.mlir",
+        "stepwell bench in.mlir --against numpy",
         "stepwell run -",
     ],
 )

@@ -1,6 +1,7 @@
 """Imports point one way, and in no circle: read from the text, those inside of functions and of types too."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,6 +24,7 @@ FLOORS = (
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the package but its face, by its dotted name."""
     files = [
@@ -35,8 +37,10 @@ def modules() -> dict[str, Path]:
     return {name.removesuffix(".__init__"): file for file, name in names.items()}
 
 
-def imports(module: str, file: Path, known: dict[str, Path]) -> set[str]:
+@cache
+def imports(module: str, file: Path) -> set[str]:
     """The modules of the package that a module imports from by name."""
+    known = modules()
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
@@ -52,7 +56,7 @@ def imports(module: str, file: Path, known: dict[str, Path]) -> set[str]:
 
 def test_there_is_no_circle():
     known = modules()
-    graph = {module: imports(module, file, known) for module, file in known.items()}
+    graph = {module: imports(module, file) for module, file in known.items()}
     # A package's own text may gather what is in it.
     for module, file in known.items():
         if file.name == "__init__.py":
@@ -65,7 +69,7 @@ def test_imports_point_down():
     up = [
         f"{module} imports {other}"
         for module, file in known.items()
-        for other in imports(module, file, known)
+        for other in imports(module, file)
         if FLOOR_OF[other.partition(".")[0]] < FLOOR_OF[module.partition(".")[0]]
     ]
     assert not up
