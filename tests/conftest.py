@@ -22,13 +22,15 @@ import pytest
 from xdsl.ir.affine import AffineExpr
 
 # For the processes that tests start, too.
+_CACHE = Path(__file__).parents[1] / "build" / "cache"
 os.environ["STEPWELL_CACHE"] = "off"
-os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / "build" / "cache")
+os.environ["XDG_CACHE_HOME"] = str(_CACHE)
 
-# Bytecode is kept even where the environment says not to: each process that a test starts would compile all of
-# Stepwell to bytecode anew, which takes three times as long as to import it.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
+# Each of these processes would compile all of Stepwell to bytecode anew where none is to be written, which takes three
+# times as long as to import it: then it is kept apart from the sources.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(_CACHE / "bytecode")
+    sys.dont_write_bytecode = False
 
 
 def _from_number(self: AffineExpr, number: AffineExpr | int) -> NoReturn:
