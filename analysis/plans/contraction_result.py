@@ -49,9 +49,8 @@ def writing(known: ContractionRates, plan: ContractionPlan) -> float:
 
 def _adding(known: ContractionRates, elements: float) -> float:
     """
-    Seconds in which tiles are added to so many elements of C, for each block of the sum. The part of C that a tile takes has been asked for,
-    and comes from L2 and goes back there while the tile is loaded, added to and stored; vectors across two lines take a port
-    twice. (Blocks of 182 terms of a sum of 1820 took 0.98 and 1.01 of the time of one block on Sapphire Rapids, with C of 0.4 and 1.7 MB,
+    Seconds in which tiles are added to so many elements of C, once for each block of the sum. The part of C that a tile takes comes from L2,
+    where hints have brought it or what the tile waits for, and goes back there; vectors across two lines take a port twice. (Blocks of 182 terms of a sum of 1820 took 0.98 and 1.01 of the time of one block on Sapphire Rapids, with C of 0.4 and 1.7 MB,
     where 0.89 and 0.93 were predicted without this.)
     """
     core = known.core

@@ -1,0 +1,177 @@
+"""What plans of products are charged with, by the rates that a probe measures of tiles and caches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+from stepwell.analysis.facts import Contraction
+from stepwell.analysis.plans import contraction as plans
+from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan
+from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
+from stepwell.targets.target import Target
+
+from .products import first, product
+
+
+@pytest.fixture(scope="module")
+def squares() -> dict[int, Contraction]:
+    return {size: product(size, size, size) for size in (256, 1024, 2048)}
+
+
+def packed(mr: int, nr: int, blocks: Blocks) -> ContractionPlan:
+    """A plan with these tiles and blocks that packs both operands and asks for its result."""
+    mc, nc, kc, innermost, k_outside = blocks
+    return ContractionPlan(
+        turned=False,
+        mr=mr,
+        nr=nr,
+        mc=mc,
+        nc=nc,
+        kc=kc,
+        innermost=innermost,
+        pack_left=True,
+        pack_right=True,
+        peel_m=False,
+        peel_n=False,
+        prefetch=False,
+        prefetch_result=True,
+        k_outside=k_outside,
+    )
+
+
+def test_what_a_tile_loses_in_l1_is_no_wait_for_l2():
+    """Of two cores whose tile is as slow with operands in L2, one is as slow in L1: there L2 costs less, and all tiles take longer."""
+    near = Target.parse("zen5:tile_near=200e9")
+    in_l1 = Target.parse("zen5:tile_near=200e9,tile_in_l1=210e9")
+    assert 2 < issued(in_l1) < 8 < issued(near) == inf
+    assert unhidden_part(in_l1) < 0.5 * unhidden_part(near)
+    tiles = [TileSteps.of(target).cycles(9, 3, (0, 0)) for target in (near, in_l1)]
+    assert 1.1 < tiles[1] / tiles[0] < 1.25
+    both = [TileSteps.of(target).cycles(9, 3, (4, 64)) for target in (near, in_l1)]
+    assert both[0] == pytest.approx(both[1], rel=0.05), "the rate that was probed"
+
+
+def test_a_core_that_begins_few_instructions_likes_wide_tiles(squares: dict[int, Contraction]):
+    """They broadcast fewer elements for each multiply-add; tiles of one vector broadcast by their multiply-adds."""
+    free, half = (
+        Target.parse("sapphire-rapids"),
+        Target.parse("sapphire-rapids:tile_in_l1=108e9,tile_near=104e9"),
+    )
+
+    def lost(rows: int, vectors: int) -> float:
+        terms = [TileSteps.of(target).cycles(rows, vectors, (0, 0)) for target in (free, half)]
+        return terms[1] / terms[0]
+
+    assert 1.2 < lost(14, 2) < 1.3
+    assert 1.1 < lost(6, 4) < lost(9, 3) < lost(14, 2)
+    assert 1 < lost(28, 1) < lost(6, 4)
+
+
+def test_rows_of_b_that_share_sets_of_l1_come_from_l2_for_each_tile():
+    """Rows of 1024 bytes fall into a few sets. Of 1152 bytes, L1 keeps as many as are in a panel, and it keeps any copy."""
+
+    def of_a_tile(columns: int, *, packs: bool) -> float:
+        contraction, target = product(256, columns, 128), Target.parse("icelake-server")
+        blocks = {"mc": 256, "nc": columns, "kc": 128, "peel_m": False, "peel_n": False}
+        plan = replace(
+            plans.propose(contraction, target)[0],
+            mr=8,
+            nr=32,
+            innermost="m",
+            pack_right=packs,
+            **blocks,
+        )
+        terms = dict(plans.cost(plan, contraction, target).terms)
+        return terms["arithmetic"] / (columns // 32)
+
+    assert of_a_tile(256, packs=False) > 1.02 * of_a_tile(288, packs=False)
+    assert of_a_tile(256, packs=True) == pytest.approx(of_a_tile(288, packs=True))
+
+
+def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
+    """Where it was measured that prefetchers find rows as soon as hints do, there are none; they are where nothing is known."""
+    assert first(squares[2048], "zen5").prefetch_left
+    assert first(squares[2048], "zen5:tile_rows_far=230e9,tile_rows_asked=250e9").prefetch_left
+    assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left
+
+
+def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
+    """For each block of the sum, even where it is asked for in time: sums that stay in registers cost nothing of the kind."""
+    contraction, slow, fast = product(848, 1908, 1813), "zen5:copy_l2=40e9", "zen5:copy_l2=80e9"
+
+    def writing(target: str, kc: int) -> float:
+        core = Target.parse(target)
+        plan = packed(9, 48, (108, 1908, kc, "m", kc < 1813))
+        return dict(plans.cost(plan, contraction, core).terms)["writing C"]
+
+    moved = 2 * 848 * 1908 * 4
+    for kc, blocks in ((182, 10), (364, 5)):
+        expected = blocks * moved * (1 / 40e9 - 1 / 80e9)
+        assert writing(slow, kc) - writing(fast, kc) == pytest.approx(expected)
+    assert writing(slow, 1813) == writing(fast, 1813)
+
+
+def test_rows_of_a_come_from_l2_to_the_first_tile_of_columns():
+    """A product of few columns has no others, in which they would be in L1."""
+    target = Target.parse("zen5")
+
+    def of_a_tile(columns: int) -> float:
+        contraction = product(1400, columns, 200)
+        plan = packed(14, 32, (14, columns, 200, "n", False))
+        terms = dict(plans.cost(plan, contraction, target).terms)
+        return terms["arithmetic"] / (columns // 32)
+
+    one, few, many = of_a_tile(32), of_a_tile(64), of_a_tile(320)
+    assert one > many and one - few == pytest.approx((one - many) * 5 / 9)
+
+
+def test_rows_that_wait_in_l2_are_packed(squares: dict[int, Contraction]):
+    """Tiles wait more for rows of A than for its panels on a core that shares its caches; nothing is known of that at first."""
+    assert not first(squares[1024], "zen5").pack_left
+    assert not first(squares[1024], "zen5:tile_rows_near=259e9").pack_left
+    assert first(squares[1024], "zen5:tile_rows_near=200e9").pack_left
+
+
+def test_vectors_across_two_lines_are_waited_for_as_measured(squares: dict[int, Contraction]):
+    """So B is packed where they cost more than its copy. Where that was not measured, the load ports tell."""
+    asked = "sapphire-rapids:tile_split={}e9"
+    free, waiting = (TileSteps.of(Target.parse(asked.format(rate))) for rate in (124, 108))
+    fetched = 4, 64
+    lost = waiting.cycles(9, 3, fetched, split=1) - free.cycles(9, 3, fetched, split=1)
+    whole = waiting.cycles(9, 3, fetched)
+    assert lost == pytest.approx(whole * (124 / 108 - 1), rel=0.1), "what the probed tile loses"
+    assert whole == free.cycles(9, 3, fetched) == free.cycles(9, 3, fetched, split=1)
+    unknown = TileSteps.of(Target.parse("sapphire-rapids"))
+    assert unknown.cycles(9, 3, fetched, split=1) > 1.2 * unknown.cycles(9, 3, fetched), "1.3 ports"
+
+    def packed_gain(rate: int) -> float:
+        """How much longer the best plan takes that reads B as it is."""
+        every = plans.propose(squares[256], Target.parse(asked.format(rate)), 300)
+        times = {
+            packs: min(
+                plans.cost(plan, squares[256], Target.parse(asked.format(rate))).seconds
+                for plan in every
+                if plan.pack_right == packs
+            )
+            for packs in (True, False)
+        }
+        return times[False] / times[True]
+
+    assert packed_gain(108) > 1.03 * packed_gain(124)
+
+
+def test_short_pieces_of_rows_wait_for_the_latency(squares: dict[int, Contraction]):
+    """Prefetchers find the rest of a row of A, but not the beginning of the next one; hints are in time."""
+    contraction, near, far = squares[2048], "zen5", "zen5:chase_l3=4e8,chase_memory=4e8"
+
+    def waiting(target: str, kc: int, **others: bool) -> float:
+        plan = replace(first(contraction, "zen5"), kc=kc, mc=2048, nc=2048, innermost="m", **others)
+        return dict(plans.cost(plan, contraction, Target.parse(target)).terms)["streaming A"]
+
+    asks = {"pack_in_tiles": False, "prefetch_terms": 0, "pack_left": False}
+    short, whole = (waiting(far, kc, **asks, prefetch_left=False) for kc in (128, 2048))
+    assert short > 2 * whole
+    assert short > 1.5 * waiting(near, 128, **asks, prefetch_left=False)
+    assert waiting(far, 128, **asks, prefetch_left=True) < short / 4
