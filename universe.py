@@ -160,6 +160,7 @@ _PASSES: dict[str, str] = {
     "loop-merge-kernels": "transforms.loop.merge_kernels:LoopMergeKernelsPass",
     "loop-outline-packing": "transforms.loop.outline_packing:LoopOutlinePackingPass",
     "loop-plan-memory": "transforms.loop.plan_memory:LoopPlanMemoryPass",
+    "loop-share-buffers": "transforms.loop.share_buffers:LoopShareBuffersPass",
     "convert-loop-to-core": "lowering.loop_to_core:ConvertLoopToCorePass",
     "core-mem2reg": "transforms.core.mem2reg:CoreMem2RegPass",
     "core-time-calls": "transforms.core.time_calls:CoreTimeCallsPass",

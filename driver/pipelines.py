@@ -100,6 +100,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "convert-te-to-loop",
             "loop-inline-functions",
             "loop-merge-kernels",
+            "loop-share-buffers",
         ),
         scheduling=("schedule-by-rules",),
     ),

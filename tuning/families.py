@@ -109,7 +109,7 @@ class Windows:
         found = find_window_reduction(kernel.facts)
         assert found is not None, "a plan of this family is for a reduction over windows"
         schedule_windows(s, choice.plan, kernel, found, target)
-        run_on_threads(s, target, choice.seconds)
+        run_on_threads(s, target, choice.seconds, keeps_order=True)
 
 
 @frozen

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..analysis.memory_plan import bytes_of
 from ..analysis.operations import operations_of_kinds
-from ..analysis.plans.threads import chosen_for_threads, pays
+from ..analysis.plans.cost import kept_bytes
+from ..analysis.plans.threads import (
+    AWAKE_SECONDS,
+    TEAM_SECONDS,
+    least_seconds,
+    line_seconds,
+    pays,
+    seconds_on_threads,
+    seconds_outermost,
+    team,
+)
 from ..dialects import loop
-from ..dialects.loop import LoopKind
+from ..dialects.loop import LoopKind, RunMode
 from ..dialects.shaped import memref_type
+from ..targets.core import LINE_BYTES
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.nest import loops_of
 from ..transforms.step_support.trip_count import TripCount
+from .outermost import can_be_parted, make_outermost
 from .session import Session
 
 COPYING = 16
@@ -25,25 +38,55 @@ COPYING = 16
 
 
 def run_on_threads(
-    s: Session, target: Target, seconds: float | None, without: Collection[LoopHandle] = ()
+    s: Session,
+    target: Target,
+    seconds: float | None,
+    without: Collection[LoopHandle] = (),
+    *,
+    keeps_order: bool = False,
 ) -> None:
     """
     Run each nest of a contraction's function, which takes one core so many seconds, on threads that is worth it, copies of
     operands included; none where its time is not known.
 
     Loops `without`, and their copies, stay serial: a line at the border of their iterations would be written by
-    both threads.
+    both threads. With `keeps_order`, no loop is made the outermost one for this.
     """
     if seconds is None:
         return
     serial = {copy.op for handle in without for copy in handle.copies}
-    tops, work = top_loops(s), _Work(s)
+    tops, work = top_loops(s), _Work(s, keeps_order)
     computed = sum(work.of(op) for op in tops if not _is_copy(op))
     each = seconds / max(computed, 1)
     for op in _within_sums(tops):
         own = work.of(op) * each * (COPYING if _is_copy(op) else 1)
         if pays(own):
             _parallel(s, work, target, op, own, serial)
+    if work.shared:
+        _beside_copies(s, work, target)
+
+
+def _beside_copies(s: Session, work: _Work, target: Target) -> None:
+    """
+    Run what writes the border of a copy on threads as the copy is: each of its lines is in the cache of one of them, and the
+    others would wait for it.
+    """
+    tops = [op for op in top_loops(s) if op.kind.data is LoopKind.PARALLEL]
+    dealt = {
+        (buffer, work.trips(op)) for op in tops if _runs_on_threads(op) for buffer in _written(op)
+    }
+    for op in tops:
+        if not _is_on_threads(op) and any(
+            (buffer, work.trips(op)) in dealt for buffer in _written(op)
+        ):
+            lines = LINE_BYTES * work.of(op) * (1 - 1 / team(target))
+            if line_seconds(lines, target) > AWAKE_SECONDS:
+                s.parallel(s.handle(op))
+
+
+def _written(nest: loop.ForOp) -> set[SSAValue]:
+    stores = operations_of_kinds(nest, {loop.StoreOp})
+    return {op.buffer for op in stores if isinstance(op, loop.StoreOp)}
 
 
 def _is_copy(op: loop.ForOp) -> bool:
@@ -69,11 +112,23 @@ def top_loops(s: Session) -> list[loop.ForOp]:
     return loops_of(s.nest.function.body.block)
 
 
+def _shared(s: Session) -> dict[SSAValue, int]:
+    function = s.nest.function
+    marks = function.arg_attrs.data if function.arg_attrs else ()
+    found = zip(
+        function.body.block.args, (mark.data.get(loop.SHARED) for mark in marks), strict=False
+    )
+    return {value: said.value.data for value, said in found if isinstance(said, IntegerAttr)}
+
+
 class _Work:
     """How often loops run, which stay as they are while they are put on threads."""
 
-    def __init__(self, s: Session):
+    def __init__(self, s: Session, keeps_order: bool = False):
+        self.keeps_order = keeps_order
         self._nest = s.nest
+        self.shared = _shared(s)
+        """the arguments that the program's threads share, with the dimension along which they do"""
         self._of: dict[loop.ForOp, int] = {}
         self._trips: dict[loop.ForOp, tuple[int, int | None]] = {}
 
@@ -85,6 +140,12 @@ class _Work:
             count = self.trips(for_op)[1] or 0
             found = self._of[for_op] = count * (sum(map(self.of, inner)) if inner else 1)
         return found
+
+    def trips_by_variable(self, nest: loop.ForOp) -> dict[SSAValue, int]:
+        """The greatest number of iterations of each loop of a nest, by its variable."""
+        inside = operations_of_kinds(nest, {loop.ForOp})
+        loops = [op for op in (nest, *inside) if isinstance(op, loop.ForOp)]
+        return {op.regions[0].block.args[0]: self.trips(op)[1] or 0 for op in loops}
 
     def trips(self, for_op: loop.ForOp) -> tuple[int, int | None]:
         """The least and the greatest number of iterations."""
@@ -115,10 +176,118 @@ def _parallel(
     for op, trips in zip(free, least, strict=True):
         shares.append(0.0 if op in serial else min(around * work.of(op) / whole, 1.0))
         around *= trips
-    fetching = [_read_by_all(work, for_op, op) / target.rates.beyond_l2.core for op in free]
-    chosen = chosen_for_threads(least, seconds, target, shares, fetching)
-    if chosen is not None:
+    waiting = [_waiting(work, target, for_op, op) for op in free]
+    start = AWAKE_SECONDS if work.shared else TEAM_SECONDS
+    found = seconds_on_threads(least, seconds, target, shares, waiting, start)
+    if not work.shared or not found:
+        chosen = least_seconds(found, seconds)
+        if chosen is not None:
+            s.parallel(s.handle(free[chosen]))
+        return
+    # One core alone would wait for what all others have.
+    chosen = min(found, key=lambda number: (found[number], number))
+    inside = [n for n in found if n and not work.keeps_order and can_be_parted(free[:n])]
+    others = {
+        n: _outermost(free[: n + 1], least[n], seconds, target, shares[n], waiting[n])
+        for n in inside
+    }
+    inner = min(others, key=lambda number: others[number], default=chosen)
+    if inner in others and others[inner] + TEAM_SECONDS < found[chosen]:
+        _outermost_on_threads(s, target, free[: inner + 1], seconds, serial)
+    else:
         s.parallel(s.handle(free[chosen]))
+
+
+def _outermost(
+    chain: Sequence[loop.ForOp],
+    trips: int,
+    seconds: float,
+    target: Target,
+    share: float,
+    waiting: float,
+) -> float:
+    """What a nest takes with the last of several loops in each other on threads, as the outermost one."""
+    beside = sum(len(loops_of(op.regions[0].block)) - 1 for op in chain[:-1])
+    return seconds_outermost(trips, seconds, target, share, waiting, beside)
+
+
+def _outermost_on_threads(
+    s: Session,
+    target: Target,
+    chain: Sequence[loop.ForOp],
+    seconds: float,
+    serial: Collection[loop.ForOp],
+) -> None:
+    """Run the last of several loops in each other on threads as the outermost one, and those that were beside it apart."""
+    before = set(top_loops(s)) - {chain[0]}
+    whole = _Work(s).of(chain[0])
+    make_outermost(s, chain)
+    s.parallel(s.handle(chain[-1]))
+    work = _Work(s)
+    for op in top_loops(s):
+        own = seconds * work.of(op) / max(whole, 1)
+        if op not in before and op is not chain[-1] and not _is_on_threads(op) and pays(own):
+            _parallel(s, work, target, op, own, serial)
+
+
+def _is_on_threads(nest: loop.ForOp) -> bool:
+    return any(map(_runs_on_threads, (nest, *operations_of_kinds(nest, {loop.ForOp}))))
+
+
+def _runs_on_threads(op: Operation) -> bool:
+    return isinstance(op, loop.ForOp) and op.mode is not None and op.mode.data is RunMode.THREADS
+
+
+def _waiting(work: _Work, target: Target, nest: loop.ForOp, for_op: loop.ForOp) -> float:
+    """
+    How long each thread waits where a loop is on threads: for what all iterations read, which one thread has made its part of
+    before and gets the others' from their caches; and for lines of buffers that the program's threads share another way.
+    """
+    others = 1 - 1 / team(target)
+    seconds = others * _read_by_all(work, nest, for_op) / target.rates.beyond_l2.core
+    for buffer, dimension in work.shared.items() if _stays(nest, target) else ():
+        moved = _moved(nest, for_op, buffer)
+        if moved and dimension not in moved:
+            part = _touched(work, nest, buffer) / team(target)
+            seconds += line_seconds(others * part, target)
+    return seconds
+
+
+def _touched(work: _Work, nest: loop.ForOp, buffer: SSAValue) -> int:
+    """How many bytes of a buffer a nest reads or writes, at most: one of its accesses reaches all of them."""
+    trips = work.trips_by_variable(nest)
+    reached = max(
+        prod(trips.get(value, 1) for value in {*op.operands_}) for op in _accesses(nest, buffer)
+    )
+    type_ = memref_type(buffer)
+    whole = bytes_of(type_)
+    return min(reached * whole // max(prod(type_.get_shape()), 1), whole)
+
+
+def _accesses(nest: loop.ForOp, buffer: SSAValue) -> list[loop.LoadOp | loop.StoreOp]:
+    found = operations_of_kinds(nest, {loop.LoadOp, loop.StoreOp})
+    return [
+        op for op in found if isinstance(op, loop.LoadOp | loop.StoreOp) and op.buffer is buffer
+    ]
+
+
+def _stays(nest: loop.ForOp, target: Target) -> bool:
+    """Whether what all threads read and write stays in their caches until the next kernel."""
+    found = operations_of_kinds(nest, {loop.LoadOp, loop.StoreOp})
+    buffers = {op.buffer for op in found if isinstance(op, loop.LoadOp | loop.StoreOp)}
+    arguments = (buffer for buffer in buffers if isinstance(buffer, BlockArgument))
+    bytes_ = sum(bytes_of(memref_type(buffer)) for buffer in arguments)
+    return bytes_ <= kept_bytes(target.core.cache(2)) * team(target)
+
+
+def _moved(nest: loop.ForOp, for_op: loop.ForOp, buffer: SSAValue) -> set[int]:
+    """The dimensions of a buffer along which a loop moves what its nest reads and writes there."""
+    variable, moved = for_op.regions[0].block.args[0], set[int]()
+    for op in _accesses(nest, buffer):
+        used = [n for n, value in enumerate(op.operands_) if value is variable]
+        for n, expr in enumerate(op.map.data.results):
+            moved |= {n} if any(d in expr.used_dims() for d in used) else set()
+    return moved
 
 
 def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
@@ -126,11 +295,7 @@ def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
     The bytes of buffers from outside of a nest that each iteration of one of its loops reads the same part of: no more of a buffer
     than the iterations of the loops that its loads move with.
     """
-    variable, inside = for_op.regions[0].block.args[0], operations_of_kinds(nest, {loop.ForOp})
-    loops = [op for op in (nest, *inside) if isinstance(op, loop.ForOp)]
-    trips: dict[SSAValue, int] = {
-        op.regions[0].block.args[0]: work.trips(op)[1] or 0 for op in loops
-    }
+    variable, trips = for_op.regions[0].block.args[0], work.trips_by_variable(nest)
     moving, elements = set[SSAValue](), Counter[SSAValue]()
     for load in operations_of_kinds(nest, {loop.LoadOp}):
         if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, prod
 
 from ...targets.target import Target
@@ -13,6 +13,9 @@ PARALLEL_WORK = 1 << 20
 
 TEAM_SECONDS = 3e-6
 """A parallel region's start and end on an idle machine where its threads have slept, about (docs/threads.md)."""
+
+AWAKE_SECONDS = TEAM_SECONDS / 3
+"""The same where the threads are awake, as between kernels of a program: until they have come, and the last one is done."""
 
 PAYING = 2
 """
@@ -36,21 +39,53 @@ def memory_seconds(bytes_: float, target: Target) -> float:
     return bytes_ / target.rates.bandwidth("memory")
 
 
+def line_seconds(bytes_: float, target: Target) -> float:
+    """
+    How long one core takes for so many bytes that another one has written last, and not long ago: each line leaves that
+    one's caches and comes to this one's, as it does twice where an array beyond L2 is copied.
+    """
+    return 2 * bytes_ / target.rates.copy_l3.core
+
+
 def chosen_for_threads(
     trips: Sequence[int],
     seconds: float,
     target: Target,
     shares: Sequence[float] = (),
-    fetching: Sequence[float] = (),
+    waiting: Sequence[float] = (),
+    start: float = TEAM_SECONDS,
 ) -> int | None:
     """
     Which of several loops, outermost first, runs on threads, of a nest that takes one core `seconds`: that with which it
-    takes least, or None where all are slower than one core.
+    takes least, or None where all are slower than one core. For the other arguments see `seconds_on_threads`.
+    """
+    return least_seconds(
+        seconds_on_threads(trips, seconds, target, shares, waiting, start), seconds
+    )
+
+
+def least_seconds(found: Mapping[int, float], seconds: float) -> int | None:
+    """Which of several numbers has the fewest seconds, the first of those; None where it is not less than `seconds`."""
+    best = min(found, key=lambda number: (found[number], number), default=None)
+    return None if best is None or found[best] >= seconds else best
+
+
+def seconds_on_threads(
+    trips: Sequence[int],
+    seconds: float,
+    target: Target,
+    shares: Sequence[float] = (),
+    waiting: Sequence[float] = (),
+    start: float = TEAM_SECONDS,
+) -> dict[int, float]:
+    """
+    What a nest that takes one core `seconds` takes with each of several loops, outermost first, on threads; none of too few
+    iterations.
 
     The thread that has most iterations is waited for: as many as there are, over the threads, rounded up. Each iteration of the
-    loops around starts a team of its own. Of the nest only the part in `shares`, where they are given, is in a loop: what is beside
-    it runs on one thread. What all iterations read takes one core so many seconds of `fetching` from beyond L2, where it is
-    given: one thread has made its part of that before, and gets those of the others from their caches.
+    loops around starts a team of its own, which takes `start`. Of the nest only the part in `shares`, where they are given, is
+    in a loop: what is beside it runs on one thread. Where `waiting` is given, each thread waits for so many seconds for what it
+    reads and others have made, or writes and others have had.
     """
     threads = team(target)
     found: dict[int, float] = {}
@@ -58,11 +93,24 @@ def chosen_for_threads(
         if count >= threads:
             share = shares[number] if shares else 1.0
             dealt_out = share * -(-count // threads) / count
+            others = waiting[number] if waiting else 0.0
             teams = prod(trips[:number])
-            others = (1 - 1 / threads) * fetching[number] if fetching else 0.0
-            found[number] = seconds * (1 - share + dealt_out) + teams * TEAM_SECONDS + others
-    best = min(found, key=lambda number: (found[number], number), default=None)
-    return None if best is None or found[best] >= seconds else best
+            found[number] = seconds * (1 - share + dealt_out) + teams * start + others
+    return found
+
+
+def seconds_outermost(
+    trips: int, seconds: float, target: Target, share: float, waiting: float, beside: int
+) -> float:
+    """
+    The same with a loop that is made the outermost one for this, where threads are awake: there is one team for it, and one for
+    each of the nests that come to stand beside it, as far as they are worth one.
+    """
+    threads = team(target)
+    rest = seconds * (1 - share)
+    rest = rest / threads if beside and pays(rest / beside) else rest
+    starts = (1 + beside) * AWAKE_SECONDS
+    return seconds * share * -(-trips // threads) / trips + rest + starts + waiting
 
 
 def dealt(extent: int, most: int, unit: int, threads: int, cost: int) -> int:

@@ -85,6 +85,12 @@ Argument attribute: a buffer of the program's own stands here, which a kernel is
 program.
 """
 
+SHARED = "stepwell.shared"
+"""
+Argument attribute of a kernel: along which dimension of this buffer the threads of the program share it, each with a part of
+its own, so that a kernel whose threads do so too finds in each core's cache what the one before has left there.
+"""
+
 LOAD = "stepwell.load"
 """
 Attribute of a function that takes nothing and is to be run once before any other of the module, and of the globals that

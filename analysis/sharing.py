@@ -1,0 +1,302 @@
+"""
+By which of their dimensions threads share the buffers of a program: one choice for all of its kernels.
+
+A kernel alone does not know who wrote what it reads. Where the one before it dealt out rows and it deals out channels, most
+lines change from one core's cache to another's, which takes as long as memory. So the ways to deal out each kernel are
+compared together: what a thread reads that others have written, what all of them read, and how evenly the work is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..frozen import frozen
+from ..targets.core import LINE_BYTES
+from ..targets.target import Target
+from .facts import Access, Home, KernelFacts, Role, Statement
+from .plans.cost import kept_bytes
+from .plans.threads import AWAKE_SECONDS, line_seconds, pays
+
+LEAST_LINES = 16
+"""
+That each thread has beside each other: of fewer, too many belong to two of them, and prefetchers, which do not know where a
+thread's part ends, bring too many of the others'.
+"""
+
+ALIKE = 3 / 4
+"""From which part of each other two sizes lead to about the same parts, as those of rows with their border and without."""
+
+ROUNDS = 8
+"""How often each kernel is asked again after others have changed their way, at most."""
+
+Cuts: TypeAlias = Mapping[int, int]
+"""Buffers, with the dimension of each that the iterations of a loop move along."""
+
+
+@frozen
+class Way:
+    """A way to deal a kernel's iterations to threads: by a loop of so many, which moves along these dimensions."""
+
+    cuts: Cuts
+    trips: int
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A kernel with the ways in which it may be dealt out, the first of them until another one is chosen."""
+
+    name: str
+    facts: KernelFacts
+    ways: Sequence[Way]
+    seconds: float
+    way: int = 0
+
+    def __post_init__(self) -> None:
+        self.read = {access.buffer for s in self.facts.statements for access in s.reads}
+
+    @staticmethod
+    def of(name: str, facts: KernelFacts, target: Target, threads: int) -> Kernel:
+        work = sum(2 * (statement.points or 0) for statement in facts.statements if statement.reads)
+        near = sum(buffer.bytes or 0 for buffer in facts.buffers)
+        rates = target.rates
+        seconds = max(work / rates.peak(), near / rates.bandwidth("L2", "copy"))
+        return Kernel(name, facts, ways(facts, threads) if pays(seconds) else (), seconds)
+
+    def span(self, buffer: int, dimension: int) -> int | None:
+        """
+        Over how many bytes of memory the elements along a dimension lie: by that parts of views are compared. None where there
+        is one element, or where it is not known.
+        """
+        one = self.facts.buffers[buffer]
+        stride, extent = one.strides[dimension], one.shape[dimension]
+        if isinstance(stride, int) and isinstance(extent, int) and extent > 1:
+            return stride * extent * one.element_bytes
+        return None
+
+    def spans(self, buffer: int) -> list[int | None]:
+        """The same of each dimension."""
+        return [self.span(buffer, n) for n in range(len(self.facts.buffers[buffer].shape))]
+
+    def cut(self, buffer: int) -> int | None:
+        """The dimension along which threads share a buffer by the chosen way."""
+        return self.ways[self.way].cuts.get(buffer) if self.ways else None
+
+
+@dataclass(eq=False)
+class Call:
+    """A call of a kernel: the memory that each of its arguments is a part of."""
+
+    kernel: Kernel
+    memory: Sequence[Hashable]
+    writers: dict[int, list[tuple[Call, int]]] = field(
+        default_factory=dict[int, list[tuple["Call", int]]]
+    )
+    """of an argument that is read: the calls before that have written its memory, each as one of their arguments"""
+
+    def given(self, buffer: int) -> list[int]:
+        """The spans by which those who wrote a buffer share it, as far as they do."""
+        found = (
+            one.kernel.span(n, cut)
+            for one, n in self.writers.get(buffer, ())
+            if (cut := one.kernel.cut(n)) is not None
+        )
+        return [span for span in found if span is not None]
+
+
+def ways(facts: KernelFacts, threads: int) -> list[Way]:
+    """The ways to deal out a kernel: by the dimensions of what it writes last that belong to others, outermost first."""
+    written = [s for s in facts.statements if _is_given(facts, s.write.buffer)]
+    if not facts.is_complete or not written:
+        return []
+    last = written[-1]
+    found = (_way(facts, last, n, threads) for n in range(len(last.write.subscripts)))
+    return [way for way in found if way is not None]
+
+
+def _is_given(facts: KernelFacts, buffer: int) -> bool:
+    return facts.buffers[buffer].home is Home.RESULT
+
+
+def _way(facts: KernelFacts, last: Statement, dimension: int, threads: int) -> Way | None:
+    """That by one dimension of what the last statement writes; None where its loop is not parallel, or too short."""
+    axis = _axis(last, last.write, dimension)
+    if axis is None or last.axes[axis].role is not Role.PARALLEL:
+        return None
+    trips, stride = last.axes[axis].extent, facts.stride(last.write, axis)
+    if not isinstance(trips, int) or trips < threads or stride is None:
+        return None
+    if trips * stride * facts.element_bytes(last.write) < LEAST_LINES * LINE_BYTES * threads:
+        return None
+    cuts = _cuts(facts, last, dimension)
+    return None if _is_in_windows(facts, cuts) else Way(cuts, trips)
+
+
+def _axis(statement: Statement, access: Access, dimension: int) -> int | None:
+    """The axis that moves an access most along a dimension: of two in one subscript that of what is outside."""
+    subscript = access.subscripts[dimension]
+    if subscript is None:
+        return None
+    moved = [(abs(by), -n) for n, by in enumerate(subscript.coefficients) if by]
+    parallel = [(by, n) for by, n in moved if statement.axes[-n].role is Role.PARALLEL]
+    return -max(parallel)[1] if parallel else None
+
+
+def _cuts(facts: KernelFacts, last: Statement, dimension: int) -> Cuts:
+    """Along which dimension all buffers are dealt out, from the last one that is written backwards."""
+    cuts = {last.write.buffer: dimension}
+    for statement in reversed(facts.statements):
+        cut = cuts.get(statement.write.buffer)
+        axis = None if cut is None else _axis(statement, statement.write, cut)
+        if axis is None:
+            continue
+        for read in statement.reads:
+            moved = [n for n, s in enumerate(read.subscripts) if s and s.coefficients[axis]]
+            if moved:
+                cuts.setdefault(read.buffer, moved[0])
+    return cuts
+
+
+def _is_in_windows(facts: KernelFacts, cuts: Cuts) -> bool:
+    """
+    Whether these are the rows of a reduction over windows alone: while one image goes by after the other, its rows stay in
+    L1 for the windows of the next ones, and dealt out by rows they would not.
+    """
+    update = next((s for s in facts.statements if s.combiner is not None), None)
+    cut = None if update is None else cuts.get(update.write.buffer)
+    if update is None or cut is None:
+        return False
+    moved = [
+        [n for n, by in enumerate(s.coefficients) if by]
+        for read in update.reads
+        for s in read.subscripts
+        if s is not None
+    ]
+    in_windows = {n for axes in moved if len(axes) > 1 for n in axes}
+    summed = {n for n, axis in enumerate(update.axes) if axis.role is Role.REDUCTION}
+    return {*summed, _axis(update, update.write, cut)} <= in_windows
+
+
+def choose(calls: Sequence[Call], target: Target, threads: int) -> None:
+    """
+    Choose the ways of all kernels that are called, in the order of the program: those that take least time together, of
+    some beginnings from each of which every kernel in turn takes its best way until none changes its own.
+    """
+    _find_writers(calls)
+    costs = _Costs(calls, target, threads)
+    kernels = list(dict.fromkeys(call.kernel for call in calls if call.kernel.ways))
+    best: tuple[float, list[int]] | None = None
+    for first in range(max((len(kernel.ways) for kernel in kernels), default=0)):
+        for kernel in kernels:
+            kernel.way = min(first, len(kernel.ways) - 1)
+        costs.improve(kernels)
+        found = costs.total(), [kernel.way for kernel in kernels]
+        best = found if best is None or found[0] < best[0] else best
+    for kernel, way in zip(kernels, best[1] if best else (), strict=True):
+        kernel.way = way
+
+
+def _find_writers(calls: Sequence[Call]) -> None:
+    written: dict[Hashable, list[tuple[Call, int]]] = {}
+    for call in calls:
+        facts = call.kernel.facts
+        for buffer, memory in enumerate(call.memory):
+            if buffer in call.kernel.read and memory in written:
+                call.writers[buffer] = list(written[memory])
+        for buffer in {s.write.buffer for s in facts.statements}:
+            if buffer < len(call.memory):
+                written.setdefault(call.memory[buffer], []).append((call, buffer))
+
+
+class _Costs:
+    """What ways take that differs between them."""
+
+    def __init__(self, calls: Sequence[Call], target: Target, threads: int):
+        self.calls, self.target, self.threads = calls, target, threads
+        self.near = kept_bytes(target.core.cache(2))
+        self.readers: dict[Kernel, list[Call]] = {}
+        """by kernel, its calls and those that read what these write"""
+        for call in calls:
+            self.readers.setdefault(call.kernel, []).append(call)
+            for writers in call.writers.values():
+                for kernel in {one.kernel for one, _ in writers}:
+                    self.readers.setdefault(kernel, []).append(call)
+
+    def improve(self, kernels: Sequence[Kernel]) -> None:
+        """Let each kernel take its best way, as long as one changes."""
+        for _ in range(ROUNDS):
+            before = [kernel.way for kernel in kernels]
+            for kernel in kernels:
+                kernel.way = min(range(len(kernel.ways)), key=lambda n, k=kernel: self._with(k, n))
+            if before == [kernel.way for kernel in kernels]:
+                return
+
+    def _with(self, kernel: Kernel, way: int) -> float:
+        before, kernel.way = kernel.way, way
+        seconds = sum(map(self.of, self.readers[kernel]))
+        kernel.way = before
+        return seconds
+
+    def total(self) -> float:
+        return sum(map(self.of, self.calls))
+
+    def of(self, call: Call) -> float:
+        """Of a call: what its threads wait for each other, and for what is not in the cache of their core."""
+        kernel, threads = call.kernel, self.threads
+        if not kernel.ways:
+            return 0.0
+        trips = kernel.ways[kernel.way].trips
+        seconds = kernel.seconds * (-(-trips // threads) / trips - 1 / threads)
+        stays = sum(facts.bytes or 0 for facts in kernel.facts.buffers) <= self.near * threads
+        for buffer, facts in enumerate(kernel.facts.buffers[: len(call.memory)]):
+            if facts.bytes is None or buffer not in kernel.read:
+                continue
+            cut, others = kernel.cut(buffer), facts.bytes * (1 - 1 / threads)
+            if cut is None:
+                rate = self.target.rates.beyond_l2.core
+                is_made = facts.home is not Home.CONSTANT
+                seconds += line_seconds(others, self.target) if is_made else others / rate
+            elif stays and (given := call.given(buffer)):
+                strange = sum(not alike(span, kernel.span(buffer, cut)) for span in given)
+                seconds += strange / len(given) * line_seconds(others / threads, self.target)
+        return seconds
+
+
+def alike(one: int, other: int | None) -> bool:
+    """Whether parts along so many bytes of memory are about the same."""
+    return other is not None and min(one, other) >= ALIKE * max(one, other)
+
+
+def shared(calls: Sequence[Call], target: Target, threads: int) -> dict[str, dict[int, int]]:
+    """
+    For each kernel the dimensions along which the program's threads share its arguments: what it reads as those do who
+    wrote it, where they agree, and what it writes by its own way. Only those large enough for this to matter.
+    """
+    found: dict[str, dict[int, int]] = {}
+    by_kernel: dict[Kernel, list[Call]] = {}
+    for call in calls:
+        by_kernel.setdefault(call.kernel, []).append(call)
+    for kernel, of_kernel in by_kernel.items():
+        if not kernel.ways:
+            continue
+        dimensions: dict[int, int] = {}
+        for buffer in range(len(of_kernel[0].memory)):
+            others = (kernel.facts.buffers[buffer].bytes or 0) * (1 - 1 / threads) / threads
+            dimension = _dimension(of_kernel, buffer)
+            if dimension is not None and line_seconds(others, target) >= AWAKE_SECONDS:
+                dimensions[buffer] = dimension
+        found[kernel.name] = dimensions
+    return found
+
+
+def _dimension(calls: Sequence[Call], buffer: int) -> int | None:
+    kernel = calls[0].kernel
+    given = {span for call in calls for span in call.given(buffer)}
+    if not given:
+        is_written = _is_given(kernel.facts, buffer)
+        return kernel.cut(buffer) if is_written else None
+    spans = kernel.spans(buffer)
+    return next(
+        (n for n, one in enumerate(spans) if one and all(alike(g, one) for g in given)), None
+    )
