@@ -86,7 +86,7 @@ class Kernel:
 
 @dataclass(eq=False)
 class Call:
-    """A call of a kernel: the memory that each of its arguments is a part of."""
+    """A call of a kernel: the memory that each of the buffers it is given is a part of, as its facts number them."""
 
     kernel: Kernel
     memory: Sequence[Hashable]

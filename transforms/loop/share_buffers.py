@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.alias import Aliases
 from ...analysis.calls import calls_in, calls_of_kernels, only_called
@@ -57,15 +57,14 @@ def _share(module: ModuleOp, target: Target, threads: int) -> None:
     able = {function.sym_name.data: function for function in only_called(module, calls)}
     if sum(len(calls[name]) for name in able) < 2:
         return
-    kernels = {
-        name: Kernel.of(name, facts_of_loops(function).facts, target, threads)
-        for name, function in able.items()
-    }
+    loops = {name: facts_of_loops(function) for name, function in able.items()}
+    kernels = {name: Kernel.of(name, one.facts, target, threads) for name, one in loops.items()}
     found = [call for function in module.ops for call in _calls_of(function, kernels)]
     choose(found, target, threads)
     for name, dimensions in shared(found, target, threads).items():
         if dimensions:
-            _mark(able[name], dimensions)
+            buffers = loops[name].buffers
+            _mark(able[name], {buffers[n]: dimension for n, dimension in dimensions.items()})
 
 
 def _calls_of(function: object, kernels: Mapping[str, Kernel]) -> list[Call]:
@@ -74,18 +73,27 @@ def _calls_of(function: object, kernels: Mapping[str, Kernel]) -> list[Call]:
         return []
     aliases = Aliases(function)
     return [
-        Call(kernels[name], [aliases.root(argument) for argument in call.arguments])
+        Call(kernels[name], [aliases.root(one) for one in call.arguments if _is_buffer(one)])
         for call in calls_of_kernels(function.body.block)
         if (name := call.callee.root_reference.data) in kernels
     ]
 
 
-def _mark(function: func.FuncOp, dimensions: Mapping[int, int]) -> None:
-    count = len(function.body.block.args)
-    marks = function.arg_attrs.data if function.arg_attrs else (DictionaryAttr({}),) * count
+def _is_buffer(argument: SSAValue) -> bool:
+    """Whether facts number it among a kernel's buffers: an index that is given, as that of a step, is none."""
+    return isinstance(argument.type, MemRefType)
+
+
+def _mark(function: func.FuncOp, dimensions: Mapping[SSAValue, int]) -> None:
+    arguments = function.body.block.args
+    marks = (
+        function.arg_attrs.data if function.arg_attrs else (DictionaryAttr({}),) * len(arguments)
+    )
     new: list[dict[str, Attribute]] = [dict(mark.data) for mark in marks]
-    for argument, dimension in dimensions.items():
-        new[argument][loop.SHARED] = IntegerAttr(dimension, i64)
+    words: list[str] = []
+    for n, argument in enumerate(arguments):
+        if argument in dimensions:
+            new[n][loop.SHARED] = IntegerAttr(dimensions[argument], i64)
+            words.append(f"argument {n} along dimension {dimensions[argument]}")
     function.arg_attrs = ArrayAttr(map(DictionaryAttr, new))
-    words = ", ".join(f"argument {n} along dimension {d}" for n, d in dimensions.items())
-    remark(function, f"threads share {words}")
+    remark(function, f"threads share {', '.join(words)}")

@@ -6,10 +6,10 @@
 // `@smooth` keeps its rows in L1 while the windows of one channel go by, so it is dealt out by channels; `@expand` could be
 // dealt out by channels or by columns, and takes the channels that `@smooth` reads. `@project`, which reads all channels
 // for each element, leaves what it writes in columns, as they are read by `@again`, which sums over all channels too.
-// `@tiny` is over before a second thread has come.
+// `@smooth` is given a number before its buffers, as kernels of steps are. `@tiny` is over before a second thread has come.
 
 // REMARK:      remark: loop-share-buffers: threads share argument 2 along dimension 0
-// REMARK-NEXT: remark: loop-share-buffers: threads share argument 0 along dimension 0, argument 1 along dimension 0
+// REMARK-NEXT: remark: loop-share-buffers: threads share argument 1 along dimension 0, argument 2 along dimension 0
 // REMARK-NEXT: remark: loop-share-buffers: threads share argument 0 along dimension 0, argument 2 along dimension 1
 // REMARK-NEXT: remark: loop-share-buffers: threads share argument 0 along dimension 1, argument 2 along dimension 1
 // REMARK-NOT:  remark
@@ -49,7 +49,7 @@ func.func private @expand(%x: memref<16x1026xf32>, %v: memref<256x16xf32> {stepw
   func.return
 }
 
-func.func private @smooth(%y: memref<256x1026xf32>, %z: memref<256x1024xf32> {stepwell.result}) {
+func.func private @smooth(%step: index, %y: memref<256x1026xf32>, %z: memref<256x1024xf32> {stepwell.result}) {
   loop.for parallel "f0" %f0 = 0 to 256 {
     loop.for parallel "p0" %p0 = 0 to 1024 {
       %0 = arith.constant 0.0 : f32
@@ -126,7 +126,8 @@ func.func @main(%x: memref<16x1026xf32>, %v: memref<256x16xf32>, %w: memref<64x2
   %z = loop.alloc arena : memref<256x1024xf32>
   %s = loop.alloc arena : memref<64x1024xf32>
   func.call @expand(%x, %v, %y) : (memref<16x1026xf32>, memref<256x16xf32>, memref<256x1026xf32>) -> ()
-  func.call @smooth(%y, %z) : (memref<256x1026xf32>, memref<256x1024xf32>) -> ()
+  %first = arith.constant 0 : index
+  func.call @smooth(%first, %y, %z) : (index, memref<256x1026xf32>, memref<256x1024xf32>) -> ()
   func.call @project(%z, %w, %s) : (memref<256x1024xf32>, memref<64x256xf32>, memref<64x1024xf32>) -> ()
   func.call @again(%s, %u, %t) : (memref<64x1024xf32>, memref<64x64xf32>, memref<64x1024xf32>) -> ()
   func.call @tiny(%few, %r) : (memref<4xf32>, memref<4xf32>) -> ()
