@@ -55,7 +55,8 @@ def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> i
     """
     How many terms ahead the tiles of the first rows ask for rows of B that they pack: as many as memory takes to answer twice, since
     others ask meanwhile; too early does no harm. 0 where they do not pack them, but a copy before does: where B does not come from
-    beyond L2 in pieces of rows that are apart.
+    beyond L2 in pieces of rows that are apart, and where columns of a block are left that are less than a tile, whose own tiles stand
+    behind the others.
     """
     problem, right = known.problem, known.problem.right
     _, nc, kc, innermost, k_outside = blocks
@@ -66,7 +67,7 @@ def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> i
     ahead = max(int(2 * known.rates.latency() / term), 1)
     copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
     is_own = not (right.is_constant or problem.is_of_one_buffer)
-    fits = problem.m >= 2 * mr and nc >= 2 * nr and kc >= 2 * ahead
+    fits = problem.m >= 2 * mr and nc >= 2 * nr and kc >= 2 * ahead and nc % nr == 0
     is_taken = (
         copies_rows
         and is_own

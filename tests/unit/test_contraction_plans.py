@@ -353,6 +353,16 @@ def test_tiles_pack_pieces_of_rows_that_are_apart_and_far(squares: dict[int, Con
     assert not any(p.pack_in_tiles for p in plans.propose(product(64, 1024, 128), target))
 
 
+def test_tiles_pack_no_columns_that_are_fewer_than_theirs():
+    """Their own tiles stand behind the loop over whole ones, which makes the copy."""
+    target = Target.parse("sapphire-rapids")
+    found = [*plans.propose(product(700, 700, 1500), target, 1000)]
+    in_one_block = {plan.pack_in_tiles for plan in found if plan.k_outside and plan.nc == 700}
+    assert in_one_block == {False}
+    assert all(plan.nc % plan.nr == 0 for plan in found if plan.pack_in_tiles)
+    assert any(plan.pack_in_tiles for plan in found)
+
+
 @pytest.mark.parametrize("core", CORES)
 def test_dot_products_of_a_batch_wait_for_what_leaves_l2_between_entries(core: str):
     """Each entry's operands would stay in L2; those of all entries come from beyond it, each once."""
