@@ -232,7 +232,7 @@ class Model(ContractionRates):
         share = self.far_share(problem.right)
         if not share:
             return 0.0
-        panel = self._right_panel(plan, plan.nr)
+        panel, alone = self._right_panel(plan, plan.nr), 0.0
         if plan.innermost == "m":
             block = plan.mc * plan.kc * problem.left.element_bytes
             again = -(-problem.m // plan.mc)
@@ -248,7 +248,7 @@ class Model(ContractionRates):
                 beside = plan.mr * (
                     plan.kc * problem.left.element_bytes + plan.nc * problem.result_bytes
                 )
-                again = 1 + (again - 1) * self.lost(block, beside)
+                again, alone = self.coming_back(again, self.lost(block, beside))
         is_packed_now = plan.pack_right and not problem.right.is_constant
         fetched = again - (1 if is_packed_now else 0)  # packing fetches it the first time
         if plan.pack_right and self._evicts_packed(plan):
@@ -263,7 +263,8 @@ class Model(ContractionRates):
         if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
             return share * self.stall(elements * fetched, bytes_, far.rate, min(plan.mc, problem.m))
         apart = run if is_dense else (problem.right.summed or 0) * bytes_
-        return share * self.streamed(elements * fetched, bytes_, uses, run, apart, far)
+        streamed = self.streamed(elements * fetched, bytes_, uses, run, apart, far)
+        return share * streamed + self.unasked(elements * alone, bytes_, far.rate, uses)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:
         """Whether panels of B leave L2 after they are packed and before they are used."""
@@ -305,6 +306,7 @@ class Model(ContractionRates):
         share = self.far_share(left)
         if share:
             terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
+            alone = 0.0
             if plan.innermost == "m":
                 again = tiles
                 size = self._left_block(plan, terms)
@@ -313,7 +315,7 @@ class Model(ContractionRates):
                     panel = plan.nr * (
                         terms * problem.right.element_bytes + plan.mc * problem.result_bytes
                     )
-                    again = 1 + (tiles - 1) * self.lost(size, panel)
+                    again, alone = self.coming_back(tiles, self.lost(size, panel))
             else:
                 again = -(-problem.n // plan.nc)
             is_copied = plan.pack_left or makes_rows(self, plan)
@@ -332,6 +334,7 @@ class Model(ContractionRates):
                 waiting = max(waiting * self.lost_pages(plan), asked)
             stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=far.rate)
             seconds += share * (stalled + elements * fetched * bytes_ * waiting)
+            seconds += self.unasked(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * (self._colliding(plan, uses) + self._in_rows(plan))

@@ -47,6 +47,13 @@ def writing(known: ContractionRates, plan: ContractionPlan) -> float:
     return seconds
 
 
+def writing_once(known: ContractionRates) -> float:
+    """Seconds in which C comes from beyond L2 and goes back, once, with what it is finished with: the part of it that has left L2."""
+    elements = known.problem.m * known.problem.n
+    moved = elements * (2 * known.problem.result_bytes + known.problem.finished_with)
+    return known.result_share * moved / known.beyond_l2.rate
+
+
 def _adding(known: ContractionRates, elements: float) -> float:
     """
     Seconds in which tiles are added to so many elements of C, once for each block of the sum. The part of C that a tile takes comes from L2,

@@ -363,6 +363,18 @@ def test_tiles_pack_no_columns_that_are_fewer_than_theirs():
     assert any(plan.pack_in_tiles for plan in found)
 
 
+def test_dot_products_write_their_result_beyond_l2():
+    """It is read and written once, as by other plans, and not where it stays there."""
+    target = Target.parse("generic")
+    small, large = product(64, 64, 200), product(500, 1000, 200)
+    plan = dot_products.propose(large, target)[0]
+    waits, none = (
+        dict(dot_products.cost(plan, each, target).terms)["writing C"] for each in (large, small)
+    )
+    assert none == 0
+    assert waits == pytest.approx(2 * 500 * 1000 * 4 / target.rates.beyond_l2.core)
+
+
 @pytest.mark.parametrize("core", CORES)
 def test_dot_products_of_a_batch_wait_for_what_leaves_l2_between_entries(core: str):
     """Each entry's operands would stay in L2; those of all entries come from beyond it, each once."""

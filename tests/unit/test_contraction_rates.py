@@ -8,7 +8,9 @@ from math import inf
 import pytest
 from stepwell.analysis.facts import Contraction
 from stepwell.analysis.plans import contraction as plans
-from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan
+from stepwell.analysis.plans.contraction_cost import Model
+from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan, Innermost
+from stepwell.analysis.plans.contraction_problem import problem_of
 from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
 from stepwell.targets.target import Target
 
@@ -175,3 +177,27 @@ def test_short_pieces_of_rows_wait_for_the_latency(squares: dict[int, Contractio
     assert short > 2 * whole
     assert short > 1.5 * waiting(near, 128, **asks, prefetch_left=False)
     assert waiting(far, 128, **asks, prefetch_left=True) < short / 4
+
+
+@pytest.mark.parametrize(("innermost", "operand"), [("n", "B"), ("m", "A")])
+def test_lines_that_l2_has_lost_come_alone(
+    innermost: Innermost, operand: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing asks for them before they are used: multiply-adds hide none of their time, where they would hide a stream."""
+    model = Model(problem_of(product(1020, 1020, 1020)), Target.parse("zen5:beyond_l2=80e9"))
+    assert model.computing(12) > 4 / 80e9, "a stream would be hidden"
+
+    def streaming(size: int) -> float:
+        block = (size, 1020, 1020) if innermost == "m" else (12, size, 1020)
+        plan = packed(12, 32, (*block, innermost, False))
+        return dict(model.cost(plan).terms)[f"streaming {operand}"]
+
+    few, many = streaming(96), streaming(160)
+    monkeypatch.setattr(Model, "unasked", lambda *_: 0.0)
+    other = 32 if innermost == "m" else 12
+    times = -(-1020 // other) - 1
+    lost = model.lost(160 * 1020 * 4, other * (1020 + 160) * 4)
+    assert 0.01 < lost < 0.15
+    alone = times * lost * (1 - lost) * 1020 * 1020 * 4 / 80e9
+    assert many - streaming(160) == pytest.approx(alone, rel=0.1)
+    assert few - streaming(96) < alone / 10

@@ -29,7 +29,7 @@
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 261, NC 1024, KC 1024, M tiles innermost, packs A and B, peels N, prefetches B and C;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs A and B, B in the first tiles, peels M, prefetches C, prefetches rows of B 53 terms ahead;
 // SPR: f64.
 // SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 53 terms ahead;
 // SPR: wide.
@@ -46,7 +46,7 @@
 // SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 256, KC 256, M tiles innermost, packs B, peels N, prefetches C;
 // ZEN3: p512.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: p1024.
@@ -60,7 +60,7 @@
 // ZEN3: f64.
 // ZEN3-NEXT: chosen contraction: tile 6x8, MC 66, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: wide.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 4, NC 48, KC 768, N tiles innermost, packs B, B in the first tiles, prefetches A and C, prefetches rows of B 145 terms ahead;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 48, KC 768, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 145 terms ahead;
 // ZEN3: deep.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // ZEN3: small.
@@ -81,7 +81,7 @@
 // ZEN5: p2048.
 // ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 64, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 81 terms ahead;
 // ZEN5: nt.
-// ZEN5-NEXT: chosen contraction: tile 9x32, MC 9, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 10x32, MC 10, NC 96, KC 1024, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: tn.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 39, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // ZEN5: f64.
@@ -100,7 +100,7 @@
 // ZEN5-NEXT: chosen contraction: tile 12x16, MC 24, NC 300, KC 2000, M tiles innermost, packs A, peels N, prefetches C, mirrors C;
 
 // V3: p256.
-// V3-NEXT: chosen contraction: tile 6x16, MC 256, NC 128, KC 256, M tiles innermost, packs B, peels M, prefetches C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 128, KC 256, N tiles innermost, packs B, peels M, prefetches A and C;
 // V3: p1024.
 // V3-NEXT: chosen contraction: tile 6x16, MC 132, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: p2048.
