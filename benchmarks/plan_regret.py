@@ -330,7 +330,7 @@ def main() -> int:
         if not getattr(args, name) > 0:
             parser.error(f"found --{name} {getattr(args, name)}, expected a number above 0")
 
-    target = Target.host()
+    target = Target.host().alone
     here = machine(target)
     print(here)
     pin(1)

@@ -154,6 +154,11 @@ class Target:
         """How fast the machine is, each rate with where it is from."""
         return complete(self.core, self.cores, dict(self.found))
 
+    @cached_property
+    def alone(self) -> Target:
+        """One core of it, for what runs on one thread."""
+        return self if self.cores == 1 else replace(self, cores=1)
+
     def profile(self) -> str:
         """
         All that decisions follow from, as text. Rates are rounded to two digits: another measurement of the same

@@ -40,7 +40,8 @@ class ScheduleByRulesPass(StepwellPass):
     Schedules the kernels of a module by rule, for a target.
 
     Before: `for i: for j: for k: C[i, j] += A[i, k] * B[k, j]`. After: blocked, packed, in vectors. Only
-    functions that te → loop has made are scheduled (those that are private).
+    functions that te → loop has made are scheduled (those that are private). Plans for one thread do without what
+    several would wait for each other; their loops may still run on several.
     """
 
     name = "schedule-by-rules"
@@ -49,9 +50,13 @@ class ScheduleByRulesPass(StepwellPass):
     numerics = "reassociates"
 
     target: str | Target = "host"
+    zero_has_meaning = frozenset({"threads"})
+
+    threads: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        schedule_kernels(op, Target.of(self.target))
+        target = Target.of(self.target)
+        schedule_kernels(op, target.alone if self.threads == 1 else target)
 
 
 def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:

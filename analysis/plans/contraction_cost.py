@@ -17,6 +17,7 @@ from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_rates import ContractionRates
 from .contraction_result import computed_part, mirroring, writing, writing_columns
+from .contraction_threads import dealing
 from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
 
 EXTENDED_ELEMENT = 3
@@ -214,6 +215,7 @@ class Model(ContractionRates):
         yield "computing A", waits["computing A"]
         yield "computing B", waits["computing B"]
         yield "writing C", batch * (writing(self, plan) + writing_columns(self, plan))
+        yield "waiting for threads", waits["waiting for threads"]
         yield "mirroring C", waits["mirroring C"]
 
     def _waits(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
@@ -223,6 +225,7 @@ class Model(ContractionRates):
         yield "streaming B", batch * self._streaming_right(plan)
         yield "computing A", batch * computing_ahead(self, plan, "left")
         yield "computing B", self.shared * computing_ahead(self, plan, "right")
+        yield "waiting for threads", dealing(self, plan, batch * self.tiles(plan))
         yield "mirroring C", batch * mirroring(self, plan)
 
     def _streaming_right(self, plan: ContractionPlan) -> float:

@@ -25,7 +25,7 @@ slept. Mostly they are awake, since the loop before this one was a moment ago, a
 
 
 def team(target: Target) -> int:
-    """The threads that a schedule deals its work to; it is the same for fewer."""
+    """The threads that a schedule deals its work to; it is the same for any number of them from two on."""
     return max(target.cores, 2)
 
 

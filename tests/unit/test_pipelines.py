@@ -53,7 +53,9 @@ def test_a_pass_reads_the_options_of_the_same_names():
     assert make_pass(ConvertCoreToLLVMPass, options) == ConvertCoreToLLVMPass(
         threads=3, vector_bits=256
     )
-    assert make_pass(ScheduleByRulesPass, options) == ScheduleByRulesPass(target="x86-64-v3")
+    assert make_pass(ScheduleByRulesPass, options) == ScheduleByRulesPass(
+        target="x86-64-v3", threads=3
+    )
     last_level = Target.parse("x86-64-v3").caches[-1].bytes
     assert make_pass(TeFusePass, options).cache_bytes == last_level
     assert make_pass(LoopPlanMemoryPass, options) == LoopPlanMemoryPass()

@@ -1,0 +1,109 @@
+"""Plans of products for several cores are charged with what these wait for each other; those for one thread are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.plans import contraction as plans
+from stepwell.dialects import loop
+from stepwell.targets.target import Target
+from stepwell.tuning.rules import ScheduleByRulesPass
+from stepwell.universe import make_context
+from xdsl.parser import Parser
+
+from .products import first, product
+
+CORES = ["zen5", "sapphire-rapids"]
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_threads_pack_what_they_use_of_small_products(core: str):
+    """What a thread packs for itself is in its own cache; or nothing is packed."""
+    plan = first(product(256, 256, 256), f"{core}:cores=2")
+    assert not plan.pack_right or 2 * plan.nc <= 256
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_blocks_of_columns_are_as_many_for_each_thread(core: str):
+    """Of an odd number one thread has one more, which the other waits for, unless rows are dealt out."""
+    target, contraction = Target.parse(f"{core}:cores=2"), product(1024, 1024, 1024)
+    found = plans.propose(contraction, target, 1000)
+    waits = {
+        -(-1024 // plan.nc): dict(plans.cost(plan, contraction, target).terms)[
+            "waiting for threads"
+        ]
+        for plan in found
+        if plan.innermost == "n" and not plan.k_outside and plan.nc < 1024 and not plan.pack_left
+    }
+    even = [wait for blocks, wait in waits.items() if blocks % 2 == 0 and 1024 % blocks == 0]
+    odd = [wait for blocks, wait in waits.items() if blocks % 2]
+    assert even and odd
+    assert max(even) == 0 < min(odd)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_one_core_waits_for_none(core: str):
+    contraction = product(1024, 1000, 512)
+    one, two = Target.parse(core), Target.parse(f"{core}:cores=2")
+    assert two.alone.cores == 1 and one.alone is one
+    for plan in plans.propose(contraction, two, 20):
+        waits = [
+            dict(plans.cost(plan, contraction, target).terms)["waiting for threads"]
+            for target in (one, two.alone)
+        ]
+        assert waits == [0, 0]
+
+
+PRODUCT = """
+func.func private @f(%x: memref<512x512xf32>, %y: memref<512x512xf32>, %z: memref<512x512xf32> {stepwell.result}) {
+  loop.for parallel "i0" %i0 = 0 to 512 {
+    loop.for parallel "j0" %j0 = 0 to 512 {
+      %0 = arith.constant 0.0 : f32
+      loop.store %0, %z[%i0, %j0] : memref<512x512xf32>
+    }
+  }
+  loop.for parallel "i" %i = 0 to 512 {
+    loop.for parallel "j" %j = 0 to 512 {
+      loop.for reduction "k" %k = 0 to 512 {
+        %0 = loop.load %x[%i, %k] : memref<512x512xf32>
+        %1 = loop.load %y[%k, %j] : memref<512x512xf32>
+        %2 = arith.mulf %0, %1 fastmath<contract> : f32
+        %3 = loop.load %z[%i, %j] : memref<512x512xf32>
+        %4 = arith.addf %3, %2 fastmath<reassoc,contract> : f32
+        loop.store %4, %z[%i, %j] : memref<512x512xf32>
+      }
+    }
+  }
+  func.return
+}
+"""
+
+
+def _loops(threads: int) -> list[str]:
+    """The names of the loops that rules leave of a product, for so many threads, in order."""
+    module = Parser(make_context(), PRODUCT).parse_module()
+    ScheduleByRulesPass(target=Target.parse("sapphire-rapids:cores=2"), threads=threads).apply(
+        make_context(), module
+    )
+    return [op.loop_name.data for op in module.walk() if isinstance(op, loop.ForOp)]
+
+
+def test_plans_follow_the_number_of_threads():
+    """One thread has the plan of a machine of one core, whichever it runs on; any other number that for several."""
+    module = Parser(make_context(), PRODUCT).parse_module()
+    ScheduleByRulesPass(target="sapphire-rapids").apply(make_context(), module)
+    one = [op.loop_name.data for op in module.walk() if isinstance(op, loop.ForOp)]
+    assert _loops(1) == one != _loops(2) == _loops(0)
+
+
+@pytest.mark.parametrize("shape", [(256, 256, 256), (100, 333, 97), (593, 129, 16), (17, 700, 300)])
+def test_products_on_two_threads(shape: tuple[int, int, int]):
+    """Whatever is dealt out, and for whichever number the program was lowered first."""
+    m, n, k = shape
+    rng = np.random.default_rng(0)
+    a, b = rng.random((m, k), np.float32), rng.random((k, n), np.float32)
+    low = sw.jit(lambda a, b: a @ b).lower(a, b)
+    for threads in (2, 1, None):
+        found = low.compile(threads=threads)(a, b)
+        np.testing.assert_allclose(found, a @ b, rtol=1e-4)
