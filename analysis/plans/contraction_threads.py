@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .contraction_copies import packing
 from .contraction_plan import ContractionPlan
 from .contraction_rates import ContractionRates
 from .threads import line_seconds
@@ -11,7 +12,8 @@ def dealing(known: ContractionRates, plan: ContractionPlan, seconds: float) -> f
     """
     Seconds of all cores together in which one waits for another, where tiles take so many `seconds`: by rows or by columns, whichever is less.
 
-    None where there is one core, and where each thread has entries of a batch of its own.
+    None where there is one core, and where each thread has entries of a batch of its own. Blocks of rows of A are packed by one thread, which
+    the others wait for.
     """
     problem, threads = known.problem, known.threads
     if known.target.cores == 1 or threads == 1 or problem.batch >= threads or plan.mirrored:
@@ -24,7 +26,12 @@ def dealing(known: ContractionRates, plan: ContractionPlan, seconds: float) -> f
         waits.append(_waiting(known, seconds, problem.n, plan.nc, left))
     elif plan.innermost == "m" and plan.mc >= problem.m:
         waits.append(_waiting(known, seconds, problem.n, plan.nr, left + right))
-    return threads * min(waits)
+    copied = 0.0
+    if (
+        left and plan.innermost == "m" and plan.mc < problem.m
+    ):  # by one of them, before all use the block
+        copied = (1 - 1 / threads) * problem.batch * packing(known, plan, "left")
+    return threads * (min(waits) + copied)
 
 
 def _waiting(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import stepwell as sw
@@ -107,3 +109,18 @@ def test_products_on_two_threads(shape: tuple[int, int, int]):
     for threads in (2, 1, None):
         found = low.compile(threads=threads)(a, b)
         np.testing.assert_allclose(found, a @ b, rtol=1e-4)
+
+
+def test_blocks_of_rows_that_one_thread_packs_are_waited_for():
+    """With tiles of M innermost, all use a block of A that one has packed before; read where it is, none waits."""
+    target, contraction = Target.parse("sapphire-rapids:cores=2"), product(1000, 768, 3072)
+    found = plans.propose(contraction, target, 1000)
+    of_blocks = (plan for plan in found if plan.innermost == "m" and plan.mc < 1000)
+    packed = next(plan for plan in of_blocks if plan.pack_left and not plan.k_outside)
+    terms, apart = (
+        dict(plans.cost(plan, contraction, target).terms)
+        for plan in (packed, replace(packed, pack_left=False))
+    )
+    assert terms["packing A"] > 0
+    waits = terms["waiting for threads"] - apart["waiting for threads"]
+    assert waits == pytest.approx(terms["packing A"])
