@@ -60,7 +60,7 @@ def run_on_threads(
     each = seconds / max(computed, 1)
     for op in _within_sums(tops):
         own = work.of(op) * each * (COPYING if _is_copy(op) else 1)
-        if pays(own):
+        if pays(own + _waiting_alone(work, target, op)):
             _parallel(s, work, target, op, own, serial)
     if work.shared:
         _beside_copies(s, work, target)
@@ -251,6 +251,14 @@ def _waiting(work: _Work, target: Target, nest: loop.ForOp, for_op: loop.ForOp) 
             part = _touched(work, nest, buffer) / team(target)
             seconds += line_seconds(others * part, target)
     return seconds
+
+
+def _waiting_alone(work: _Work, target: Target, nest: loop.ForOp) -> float:
+    """How long one thread would wait, which had all of a nest, for what the program's other threads have of the buffers that they share."""
+    if not work.shared or not _stays(nest, target):
+        return 0.0
+    shared = sum(_touched(work, nest, buffer) for buffer in work.shared if _accesses(nest, buffer))
+    return line_seconds(shared * (1 - 1 / team(target)), target)
 
 
 def _touched(work: _Work, nest: loop.ForOp, buffer: SSAValue) -> int:

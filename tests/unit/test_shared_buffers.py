@@ -101,7 +101,7 @@ SECONDS = 50e-6 / (16 * 96 * 128) / COPYING
 
 
 def _scheduled(
-    x: int, y: int, *, by_channels: bool = True, buffer: str = ""
+    x: int, y: int, *, by_channels: bool = True, buffer: str = "", seconds: float = SECONDS
 ) -> list[tuple[str, bool, int]]:
     """The loops of these nests in order: their names, whether they are on threads, and how many are around them."""
     sizes = (16, 96, "%h, %g") if by_channels else (94, 16, "%g, %h + 1")
@@ -110,7 +110,7 @@ def _scheduled(
     module = Parser(make_context(), text).parse_module()
     (function,) = module.ops
     assert isinstance(function, func.FuncOp)
-    run_on_threads(Session(module, function), Target.of(TARGET), SECONDS)
+    run_on_threads(Session(module, function), Target.of(TARGET), seconds)
     module.verify()
     loops = [op for op in module.walk() if isinstance(op, loop.ForOp)]
     return [
@@ -136,6 +136,22 @@ def test_a_loop_stays_beside_a_buffer_that_is_made_there():
 
 def test_no_loop_moves_where_threads_share_by_the_outermost_one():
     assert [name for name, *_ in _scheduled(0, 0)] == ["f", "border"]
+
+
+def test_what_is_soon_done_runs_on_threads_where_one_would_wait_for_what_others_have():
+    """3 us of one core are not worth a team by themselves."""
+    short = SECONDS * 3 / 50
+    assert ("f", True, 0) in _scheduled(0, 0, seconds=short)
+    alone = NESTS.replace("stepwell.shared = {x} : i64", "").replace(
+        ", stepwell.shared = {y} : i64", ""
+    )
+    module = Parser(
+        make_context(), alone.format(buffer="", border=16, others=96, at="%h, %g")
+    ).parse_module()
+    (function,) = module.ops
+    assert isinstance(function, func.FuncOp)
+    run_on_threads(Session(module, function), Target.of(TARGET), short)
+    assert not any(isinstance(op, loop.ForOp) and op.mode is not None for op in module.walk())
 
 
 def test_what_lies_beside_what_threads_write_is_written_by_them():
