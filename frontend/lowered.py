@@ -117,11 +117,12 @@ class Lowered:
         Raises StepwellError when the program starts below the te level.
         """
         from ..dialects.schedule.script_text import script_text
-        from ..tuning.rules import schedule_kernels
+        from ..tuning.rules import planned_for, schedule_kernels
 
         self._check_above_loops()
         module = self.unscheduled()
-        return script_text(schedule_kernels(module, self.options.machine))
+        target = planned_for(self.options.machine, self.options.threads)
+        return script_text(schedule_kernels(module, target))
 
     def plan(self, n: int = 3) -> str:
         """
@@ -130,12 +131,13 @@ class Lowered:
 
         Raises StepwellError when the program starts below the loop level.
         """
-        from ..tuning.rules import kernels, proposals
+        from ..tuning.rules import kernels, planned_for, proposals
 
+        target = planned_for(self.options.machine, self.options.threads)
         lines: list[str] = []
         for kernel in kernels(self.unscheduled()):
             lines.append(kernel.sym_name.data)
-            choices = proposals(kernel, self.options.machine, n)
+            choices = proposals(kernel, target, n)
             words = ["chosen ", *["instead"] * len(choices[1:])]
             lines += [f"  {word} {choice}" for word, choice in zip(words, choices, strict=False)]
             lines += [] if choices else ["  scheduled without a plan"]

@@ -55,8 +55,12 @@ class ScheduleByRulesPass(StepwellPass):
     threads: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = Target.of(self.target)
-        schedule_kernels(op, target.alone if self.threads == 1 else target)
+        schedule_kernels(op, planned_for(Target.of(self.target), self.threads))
+
+
+def planned_for(target: Target, threads: int) -> Target:
+    """What kernels of a program for so many threads are planned for, 0 being as many as there are: one core of it for one."""
+    return target.alone if threads == 1 else target
 
 
 def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
