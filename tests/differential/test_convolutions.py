@@ -30,16 +30,33 @@ def compare(found: Array, wanted: Array, terms: int) -> None:
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
 
 
-@campaign(16, ASKED)
-@given(
+ANY_PLAN = given(
     convolutions(),
     st.sampled_from(sorted(TARGETS)),
     st.floats(0, 1, exclude_max=True),
     st.booleans(),
 )
+"""A convolution, a core, which of the plans proposed for it, and whether two threads run it too."""
+
+
+@campaign(10, ASKED)
+@ANY_PLAN
 def test_any_plan_computes_the_convolution(
     case: Convolution, name: str, share: float, both: bool
 ) -> None:
+    computes_the_convolution(case, name, share, both)
+
+
+@pytest.mark.slow
+@campaign(40, 0)
+@ANY_PLAN
+def test_many_plans_compute_the_convolution(
+    case: Convolution, name: str, share: float, both: bool
+) -> None:
+    computes_the_convolution(case, name, share, both)
+
+
+def computes_the_convolution(case: Convolution, name: str, share: float, both: bool) -> None:
     target, inputs = TARGETS[name], case.inputs(7)
     low = sw.Lowered(parse_text(case.text(), "conv.mlir"), options=Options(target))
     module = low.unscheduled()

@@ -149,11 +149,11 @@ def test_masked_loops_mean_the_same_in_the_interpreter(width, stride):
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 def test_rows_of_masked_tiles_leave_out_terms_of_their_own(extent, size, stride, dilation, target):
     """Of constants, which are finite: where one tile has all rows, or a loop runs over those between the first and the last."""
-    x = RNG.standard_normal((1, 2, extent, extent), np.float32)
-    w = RNG.standard_normal((2, 1, size, size), np.float32)
+    x = RNG.standard_normal((1, 3, extent, extent), np.float32)
+    w = RNG.standard_normal((3, 1, size, size), np.float32)
     pad = dilation * (size // 2)
     low = sw.jit(
-        lambda x: sw.conv(x, w, stride=stride, padding=pad, dilation=dilation, groups=2),
+        lambda x: sw.conv(x, w, stride=stride, padding=pad, dilation=dilation, groups=3),
         target=target,
     ).lower(x)
     if (extent, stride) in ((7, 1), (13, 2)):
