@@ -71,6 +71,14 @@ def computes_the_convolution(case: Convolution, name: str, share: float, both: b
         raise
 
 
+@pytest.mark.skipif("small sapphire-rapids" not in TARGETS, reason="needs AVX-512")
+def test_hints_where_sums_have_one_term() -> None:
+    """There is no loop over terms in which the pieces of what is asked for could be apart."""
+    sizes = ((1, 1), (1, 1), (0, 0), (0, 0))
+    case = Convolution(1, 5, 1, 2, (19, 19), (1, 1), *sizes)
+    computes_the_convolution(case, "small sapphire-rapids", 0.0, False)
+
+
 SMALL = (
     Convolution(1, 1, 2, 17, (5, 6), (3, 3), (1, 1), (1, 1), (1, 1), (1, 1)),
     Convolution(1, 3, 1, 1, (7, 9), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1)),
