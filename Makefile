@@ -23,7 +23,7 @@ DETECTOR := $(MODELS)/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx
 help:
 	@echo "make demo       compile a digit classifier, show every level, classify; find text with a real model"
 	@echo "make test       lit, then pytest without the slow tests and tests/mlir, with the counts of both"
-	@echo "make test-slow  the tests that take minutes, which make test leaves out"
+	@echo "make test-slow  what make test leaves out: tests that take minutes, and the cases that it does not sample"
 	@echo "make check      formatting, lint and types"
 	@echo "make test-mlir  compare levels 4 and 5, and linalg, with upstream mlir-opt and mlir-runner"
 	@echo "make test-onnx  ONNX's own tests of backends, and the page docs/onnx.md from what they find"

@@ -119,6 +119,26 @@ class Engine(Interpreter):
         finally:
             self._frame = frame
 
+    def run_iterations(self, region: Region, numbers: Iterable[int]) -> None:
+        """Run a region, which has one argument and yields nothing, once for each number: the body of a loop."""
+        plan = self._plans.get(id(region)) or self._plan_region(region)
+        block, frame = plan.entry, self._frame
+        if block is None or block.returns != () or plan.frame_size is not None or frame is None:
+            for number in numbers:
+                self.run_ssacfg_region(region, (number,))
+            return
+        (slot,) = block.args
+        steps, step = block.steps, _terminate
+        try:
+            for number in numbers:
+                frame[slot] = number
+                for step in steps:
+                    step(frame)
+        except StepwellError:
+            raise
+        except Exception as error:
+            raise _failure(block, step, error) from error
+
     # endregion
     # region: running
 

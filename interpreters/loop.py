@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects import affine
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region
 
 from ..dialects import loop
 from .affine import compile_bound, compile_map, compile_set, selected_dims
+from .engine import Engine
 from .evaluators import Evaluator, EvaluatorMaker, with_evaluators
 from .memory import allocate, loader, memref_type, resolved_shape, storer
 
@@ -66,18 +68,41 @@ EVALUATORS: dict[type[Operation], EvaluatorMaker] = {
 }
 
 
+class Loop(NamedTuple):
+    """What a loop runs over and what it runs, looked up once: inner loops are entered again and again."""
+
+    low: Callable[..., int]
+    low_operands: int
+    """so many of the operands are those of the lower bound; the others are the upper one's"""
+    high: Callable[..., int]
+    step: int
+    body: Region
+
+
+def _loop(op: loop.ForOp) -> Loop:
+    low, high = (
+        compile_bound(map_.data, join)
+        for map_, join in ((op.lower_map, "max"), (op.upper_map, "min"))
+    )
+    return Loop(low, len(op.lower_operands), high, op.step.value.data, op.body)
+
+
 @with_evaluators(EVALUATORS, yields=(loop.YieldOp,))
 class LoopFunctions(InterpreterFunctions):
-    """Every operation of `loop`."""
+    """Every operation of `loop`, for one interpreter: modules do not change while it is in use."""
+
+    def __init__(self) -> None:
+        self._loops: dict[loop.ForOp, Loop] = {}
 
     @impl(loop.ForOp)
     def run_for(self, interpreter: Interpreter, op: loop.ForOp, args: PythonValues) -> PythonValues:
-        split = len(op.lower_operands)
-        low = compile_bound(op.lower_map.data, "max")(*args[:split])
-        high = compile_bound(op.upper_map.data, "min")(*args[split:])
-        body, run = op.body, interpreter.run_ssacfg_region
-        for i in range(low, high, op.step.value.data):
-            run(body, (i,))
+        assert isinstance(interpreter, Engine)
+        found = self._loops.get(op)
+        if found is None:
+            found = self._loops[op] = _loop(op)
+        low = found.low(*args[: found.low_operands])
+        high = found.high(*args[found.low_operands :])
+        interpreter.run_iterations(found.body, range(low, high, found.step))
         return ()
 
     @impl(loop.IfOp)

@@ -1,6 +1,8 @@
 """
 What all tests share: `@pytest.mark.sampled(COUNT)` above a test with many parameters. A seeded sample of so many
-of its cases is run by `make test`, and the rest, which are marked `slow`, by `make test-slow`.
+of its cases is run by `make test`, and the rest, which are marked `slow`, by `make test-slow`. With
+`sampled(COUNT, by="operator")` there are so many of each value of the parameter `operator`, and with
+`by=("operator", "dtype")` of each pair, so that none is lost.
 
 What earlier processes compiled is not used: tests are of the compiler. Those of the cache have folders of their own.
 Nor is what `stepwell probe` has measured here: plans would follow it.
@@ -53,9 +55,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         assert marker is not None
         (count,) = marker.args
         # By the test's name, so that every worker of pytest-xdist draws the same.
-        drawn = Random(name).sample(range(len(of_test)), min(count, len(of_test)))
-        for number in set(range(len(of_test))) - set(drawn):
-            of_test[number].add_marker(pytest.mark.slow)
+        random = Random(name)
+        for group in _groups(of_test, **marker.kwargs):
+            drawn = random.sample(range(len(group)), min(count, len(group)))
+            for number in set(range(len(group))) - set(drawn):
+                group[number].add_marker(pytest.mark.slow)
+
+
+def _groups(cases: list[pytest.Item], by: str | tuple[str, ...] = ()) -> list[list[pytest.Item]]:
+    """The cases in which the parameters `by` have the same values, in the order in which they are first met."""
+    names = (by,) if isinstance(by, str) else by
+    groups: dict[object, list[pytest.Item]] = defaultdict(list)
+    for case in cases:
+        assert isinstance(case, pytest.Function)
+        for name in names:
+            if name not in case.callspec.params:
+                raise pytest.UsageError(f"{case.nodeid} is sampled by {name}, which it has not")
+        groups[tuple(_key(case.callspec.params[name]) for name in names)].append(case)
+    return list(groups.values())
+
+
+def _key(value: object) -> object:
+    """The same for the same value of a parameter, which may be a list or an array."""
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
 
 
 def pytest_collection_finish() -> None:

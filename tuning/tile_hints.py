@@ -34,16 +34,21 @@ class Hints:
     def panels(self, panels: BufferHandle, around: Iterable[LoopHandle]) -> None:
         """
         Ask for the panel that the next iteration of each loop `around` uses: to L2, a piece of it with each term of the sums of
-        the tiles that use the one before.
+        the tiles that use the one before. At once where sums have one term and no loop.
         """
         for at in around:
-            inside = self.terms(self._sums_in(at)[0])
+            sums = self._sums_in(at)
+            inside = self.terms(sums[0]) if sums else ""
             self.loops += self.s.prefetch(panels, at, locality=2, inside=inside).loops
 
     def rows(self, rows: BufferHandle, around: Iterable[LoopHandle]) -> None:
-        """Ask for the rows that the next iteration of each loop `around` uses: to L2, a piece of them with each part of the sums."""
+        """
+        Ask for the rows that the next iteration of each loop `around` uses: to L2, a piece of them with each part of the sums. At once
+        where sums have one term and no loop.
+        """
         for at in around:
-            inside = self._in_parts(self._sums_in(at)[0])
+            sums = self._sums_in(at)
+            inside = self._in_parts(sums[0]) if sums else ""
             self.loops += self.s.prefetch(rows, at, locality=2, inside=inside).loops
 
     def results(

@@ -30,16 +30,33 @@ def compare(found: Array, wanted: Array, terms: int) -> None:
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
 
 
-@campaign(16, ASKED)
-@given(
+ANY_PLAN = given(
     convolutions(),
     st.sampled_from(sorted(TARGETS)),
     st.floats(0, 1, exclude_max=True),
     st.booleans(),
 )
+"""A convolution, a core, which of the plans proposed for it, and whether two threads run it too."""
+
+
+@campaign(10, ASKED)
+@ANY_PLAN
 def test_any_plan_computes_the_convolution(
     case: Convolution, name: str, share: float, both: bool
 ) -> None:
+    computes_the_convolution(case, name, share, both)
+
+
+@pytest.mark.slow
+@campaign(40, 0)
+@ANY_PLAN
+def test_many_plans_compute_the_convolution(
+    case: Convolution, name: str, share: float, both: bool
+) -> None:
+    computes_the_convolution(case, name, share, both)
+
+
+def computes_the_convolution(case: Convolution, name: str, share: float, both: bool) -> None:
     target, inputs = TARGETS[name], case.inputs(7)
     low = sw.Lowered(parse_text(case.text(), "conv.mlir"), options=Options(target))
     module = low.unscheduled()
@@ -52,6 +69,14 @@ def test_any_plan_computes_the_convolution(
     except Exception as error:
         error.add_note(f"{case} for {name} as {'; '.join(map(str, chosen))}")
         raise
+
+
+@pytest.mark.skipif("small sapphire-rapids" not in TARGETS, reason="needs AVX-512")
+def test_hints_where_sums_have_one_term() -> None:
+    """There is no loop over terms in which the pieces of what is asked for could be apart."""
+    sizes = ((1, 1), (1, 1), (0, 0), (0, 0))
+    case = Convolution(1, 5, 1, 2, (19, 19), (1, 1), *sizes)
+    computes_the_convolution(case, "small sapphire-rapids", 0.0, False)
 
 
 SMALL = (

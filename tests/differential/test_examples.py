@@ -10,7 +10,7 @@ from differential.agreement import check_agreement, check_fixed_point
 from differential.example_programs import FOLDER, NAMES, digits_example, example
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_agrees_at_every_level(name: str):
     for seed in (0, 1):

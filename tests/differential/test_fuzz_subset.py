@@ -20,7 +20,7 @@ from stepwell.frontend.text import parse_text
 from xdsl.dialects.builtin import ModuleOp
 
 SEED = 2024
-CHUNK = 10
+CHUNK = 5
 
 TINY = Size(elements=40, steps=300, by_element=True)
 

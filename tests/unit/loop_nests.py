@@ -166,11 +166,9 @@ def check(text: str, steps: Sequence[Step], sizes: Sequence[int] = (5, 0)) -> in
             assert str(module) == before, f"{step} was refused and changed the IR"
             continue
         applied += 1
-        _check_module(module)
+        message = f"{step} on\n{text}\ngave\n{_check_module(module)}"
         for n, wanted in zip(sizes, expected, strict=True):
-            for found, want in zip(run(module, n), wanted, strict=True):
-                message = f"{step} on\n{text}\ngave\n{module}"
-                np.testing.assert_array_equal(found, want, err_msg=message)
+            _same(run(module, n), wanted, message)
     return applied
 
 
@@ -201,10 +199,8 @@ def check_extents(
         nests = Nests(module)
         for step in steps:
             apply(step, nests)
-            _check_module(module)
-            _same(
-                interpret(module, inputs), expected, f"{step} with extent {extent} gave\n{module}"
-            )
+            message = f"{step} with extent {extent} gave\n{_check_module(module)}"
+            _same(interpret(module, inputs), expected, message)
         if native and extent in (1, 7, 33):
             lower_to(module, Level.LLVM)
             arrays = [np.array(value) for value in inputs]
@@ -227,10 +223,11 @@ def applied(program: str, *steps: Step) -> str:
     """The program's text after the steps."""
     module = parse_text(program, "program.mlir")
     nests = Nests(module)
+    text = ""
     for step in steps:
         apply(step, nests)
-        _check_module(module)
-    return str(module)
+        text = _check_module(module)
+    return text or str(module)
 
 
 def as_tuple(returned: object) -> tuple[np.ndarray, ...]:
@@ -244,8 +241,8 @@ def _same(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], message: 
         np.testing.assert_array_equal(value, want, err_msg=message)
 
 
-def _check_module(module: ModuleOp) -> None:
-    """It is valid, its loop names differ, it prints as it parses, and what it says of loops is true."""
+def _check_module(module: ModuleOp) -> str:
+    """Its text. It is valid, its loop names differ, it prints as it parses, and what it says of loops is true."""
     verify(module)
     text = str(module)
     assert str(parse_text(text, "again.mlir")) == text
@@ -260,3 +257,4 @@ def _check_module(module: ModuleOp) -> None:
             for op in loops:
                 if op.kind.data is not loop.LoopKind.SERIAL:
                     assert known.kind_of(op) in (op.kind.data, loop.LoopKind.PARALLEL), op.loop_name
+    return text

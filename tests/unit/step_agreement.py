@@ -93,8 +93,8 @@ def check_random(
                 continue
             legal += 1
             verify(module)
+            what = f"{step} on\n{before}\ngave\n{module}"
             for n, wanted in zip(sizes, expected, strict=True):
-                what = f"{step} on\n{before}\ngave\n{module}"
                 _compare(run(module, n), wanted, what)
                 if "threads" in what or "vector" in what:
                     _compare(run_as_marked(module, inputs(n)), wanted, what)

@@ -52,6 +52,7 @@ def mixed(x: Any) -> Any:
     return sw.conv(y - sw.mean(y, axis=0), V), sw.conv(y, V)
 
 
+@pytest.mark.sampled(2, by="network")
 @pytest.mark.parametrize("images", [2, 3, 6])
 @pytest.mark.parametrize("size", [(9, 7), (13, 5)])
 @pytest.mark.parametrize("network", [chain, residual, pooled, mixed])

@@ -32,6 +32,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sampled(2, by="name")
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 1), (5, 7, 2), (3, 33, 3), (9, 17, 5)])
 @pytest.mark.parametrize("name", [*USED, *OTHERS])
 def test_as_numpy(name: str, shape: tuple[int, ...]):

@@ -36,6 +36,7 @@ def check(program: Program, found: object, inputs: tuple[np.ndarray, ...]) -> No
         np.testing.assert_allclose(got, wanted, **TOLERANCE)
 
 
+@pytest.mark.sampled(2, by="name")
 @EACH
 @pytest.mark.parametrize("level", [Level.GRAPH, Level.TE, Level.LOOP, Level.CORE])
 def test_each_level_computes_what_numpy_does(name: str, level: Level):
@@ -47,6 +48,7 @@ def test_each_level_computes_what_numpy_does(name: str, level: Level):
         check(program, interpret(module, inputs), inputs)
 
 
+@pytest.mark.sampled(1, by="name")
 @EACH
 @pytest.mark.parametrize("threads", [1, 2])
 def test_native_code_computes_what_numpy_does(name: str, threads: int):

@@ -144,6 +144,7 @@ def _cases(table: dict[str, tuple[Make, tuple[Any, ...]]]) -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(3, by="make")
 @pytest.mark.parametrize(("make", "element"), _cases(UNARY))
 def test_unary(make: Make, element: Any) -> None:
     for shape in [(7, 5), (1,), (), (0, 3)]:
@@ -151,6 +152,7 @@ def test_unary(make: Make, element: Any) -> None:
         assert check(make, x).dtype == x.dtype
 
 
+@pytest.mark.sampled(3, by="make")
 @pytest.mark.parametrize(("make", "element"), _cases(BINARY))
 def test_binary(make: Make, element: Any) -> None:
     for left, right in _BROADCASTS:

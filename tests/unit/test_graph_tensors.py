@@ -89,6 +89,7 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.sampled(3, by="make")
 @pytest.mark.parametrize(
     ("make", "element"),
     [(make, element) for make, (_, elements) in REDUCTIONS.items() for element in elements],

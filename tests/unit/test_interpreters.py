@@ -384,3 +384,22 @@ def test_entry_by_name():
         run(text, entry="c")
     with pytest.raises(StepwellError, match="found 2 public functions"):
         run(text)
+
+
+def test_what_goes_wrong_in_a_loop_is_told_of_its_operation(monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise MemoryError("none left")
+
+    monkeypatch.setattr("stepwell.interpreters.loop.allocate", fail)
+    text = """
+    func.func @main() {
+      loop.for serial "i" %i = 0 to 2 {
+        loop.for serial "j" %j = 0 to %i {
+          %a = arith.constant 1.0 : f32
+          %T = loop.alloc stack : memref<4xf32>
+        }
+      }
+      func.return
+    }"""
+    with pytest.raises(StepwellError, match=r":6:\d+: 'loop.alloc' failed: MemoryError: none left"):
+        run(text)

@@ -62,6 +62,7 @@ def first(name: str, shape: tuple[int, ...], target: Target = ZEN) -> RowsPlan:
     return rows.propose(facts_of(name, shape), target)[0]
 
 
+@pytest.mark.sampled(1, by="name")
 @pytest.mark.parametrize("shape", [(66, 100), (33, 1030), (300, 17)])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_proposal_computes_the_same(name: str, shape: tuple[int, ...]):

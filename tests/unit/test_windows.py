@@ -84,6 +84,7 @@ def test_tiles_have_whole_rows_where_a_line_that_comes_alone_was_measured_to_tak
 RAGGED = (1, 2, 3, 5, 7, 17, 31, 33, 100)
 
 
+@pytest.mark.sampled(2, by=("width", "target"))
 @pytest.mark.parametrize("width", RAGGED)
 @pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (2, 3)])
 @pytest.mark.parametrize("target", ["host", "x86-64-v3"])
@@ -100,6 +101,7 @@ def test_masks_leave_out_what_is_outside_of_the_image(width, stride, dilation, t
     np.testing.assert_allclose(run(x, w), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled(1, by=("width", "target"))
 @pytest.mark.parametrize("width", RAGGED)
 @pytest.mark.parametrize("size", [5, 7])
 @pytest.mark.parametrize("target", ["host", "x86-64-v3"])
@@ -139,6 +141,7 @@ def test_masked_loops_mean_the_same_in_the_interpreter(width, stride):
     np.testing.assert_allclose(found, low.compile("host")(x, w), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.sampled(2, by=("extent", "target"))
 @pytest.mark.parametrize("extent", [7, 13, 28, 61])
 @pytest.mark.parametrize(
     ("size", "stride", "dilation"), [(3, 1, 1), (3, 2, 1), (5, 1, 1), (3, 1, 2)]
@@ -185,6 +188,7 @@ func.func @main(%x: tensor<2x{h}x{w}x16xf32>, %w: tensor<2x{k}x{k}x16xf32> {fini
 """A depthwise convolution whose channels are in blocks."""
 
 
+@pytest.mark.sampled(1, by=("width", "target"))
 @pytest.mark.parametrize("width", RAGGED)
 @pytest.mark.parametrize(("size", "stride", "pad"), [(3, 1, 1), (3, 2, 1), (5, 1, 2), (5, 2, 3)])
 @pytest.mark.parametrize("target", ["host", "x86-64-v3"])
