@@ -314,6 +314,21 @@ def test_two_terms_are_written_out_where_registers_hold_what_they_load(
     assert ("stepwell.unrolled" in f"{module}") == is_written_out
 
 
+@pytest.mark.parametrize(("block", "is_written_out"), [(64, False), (2, True)])
+def test_blocks_of_many_channels_stay_loops(block: int, is_written_out: bool):
+    """64 terms of 28 multiply-adds, one after the other, would be more code than cores keep decoded."""
+    low = convolved(np.zeros((1, 128, 8, 30), np.float32), np.zeros((32, 128, 3, 3), np.float32))
+    module, target = low.unscheduled(), Target.of("sapphire-rapids")
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
+    tile = ((width, 14), (outputs, 32))
+    plan = replace(first.plan, tile=tile, packs=True, block=block, between_hints=0)
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    (loop,) = (line for line in f"{module}".splitlines() if '.channel" %' in line)
+    assert (" unroll " in loop) == is_written_out
+
+
 @pytest.mark.parametrize(("window", "is_written_out"), [("", True), ("innermost", False)])
 def test_two_terms_are_written_out_where_pixels_are_in_lanes(window: str, is_written_out: bool):
     """Channels share no elements of the image; places in a window do, which LLVM would keep for one another."""
