@@ -413,7 +413,7 @@ class _Tiles:
         if plan.lanes in c.m:
             if last in c.window:
                 return
-        elif last not in c.window and (plan.block or self._is_few(last, cycles)):
+        elif last not in c.window and self._is_few(last, cycles):
             for loop in loops:
                 if loop not in self.beside:
                     write_out(self.s, loop)
@@ -426,7 +426,9 @@ class _Tiles:
 
     def _is_few(self, channels: int, cycles: float) -> bool:
         """Whether a loop over channels, each of so many cycles, is too short for some to be written out in an iteration."""
-        return self.c.extent((channels,)) < 2 * terms_written_out(cycles, CONTROL_SHARE)
+        return (self.plan.block or self.c.extent((channels,))) < 2 * terms_written_out(
+            cycles, CONTROL_SHARE
+        )
 
     def _vectorize_leaving(self) -> None:
         """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""

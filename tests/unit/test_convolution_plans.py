@@ -21,6 +21,9 @@ from stepwell.tuning.rules import kernels, schedule_with
 BESIDE_ANOTHER = "fma_f32=130e9,tile_in_l1=114e9,tile_near=108e9,tile_split=98e9"
 """Rates of such a core whose other thread is somebody else's."""
 
+BY_ITSELF = "fma_f32=244e9,tile_in_l1=236e9,tile_near=233e9,tile_split=215e9"
+"""Those of another one by itself."""
+
 
 @pytest.mark.parametrize(
     ("image", "weights", "stride"),
@@ -51,7 +54,11 @@ def test_no_plan_is_better_than_those_proposed(
 
 @pytest.mark.parametrize(
     ("name", "outputs", "window"),
-    [("zen4", 64, 7), ("sapphire-rapids", 32, 3), (f"sapphire-rapids:{BESIDE_ANOTHER}", 64, 7)],
+    [
+        ("zen4", 64, 7),
+        (f"sapphire-rapids:{BY_ITSELF}", 32, 3),
+        (f"sapphire-rapids:{BESIDE_ANOTHER}", 64, 7),
+    ],
 )
 def test_a_first_layer_with_steps_has_channels_in_lanes(name: str, outputs: int, window: int):
     """
@@ -65,6 +72,34 @@ def test_a_first_layer_with_steps_has_channels_in_lanes(name: str, outputs: int,
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
     (plan,) = convolution.propose(found, Target.parse(name), 1)
     assert plan.lanes in found.n and plan.packs
+
+
+def test_elements_begin_as_fast_as_l1_serves_them():
+    """Each of 14 pixels is one, for the 16 channels of a group in lanes; with pixels in lanes, vectors lie across lines."""
+    core = Target.parse("sapphire-rapids:read_l1=128e9").core
+    assert (core.load_ports, core.l1_ports) == (1, 2)
+    assert core.loading_cycles(2, 0, 14) == 9
+    weights = np.zeros((512, 16, 3, 3), np.float32)
+    name = f"sapphire-rapids:read_l1=391e9,{BY_ITSELF}"
+    low = sw.jit(lambda x: sw.conv(x, weights, padding=1, groups=32), target=name)
+    text = low.lower(np.zeros((1, 512, 14, 14), np.float32)).plan()
+    assert "direct, tile 14x16" in text and "packs weights" in text
+
+
+def test_results_come_and_go_while_tiles_go_through_a_window():
+    """Those of 1x1 are set against products, which are charged with all of it."""
+    writing: list[float] = []
+    for window in (1, 3):
+        x, weights = np.zeros((1, 64, 56, 56), np.float32), np.zeros((64, 64, window, window))
+        low = sw.jit(lambda x, w: sw.conv(x, w, padding=w.shape[-1] // 2)).lower(
+            x, weights.astype(np.float32)
+        )
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        target = Target.parse(f"sapphire-rapids:l2=1M,{BY_ITSELF}")
+        (plan,) = convolution.propose(found, target, 1)
+        assert plan.prefetch_result
+        writing.append(dict(convolution.cost(plan, found, target).terms)["writing"])
+    assert writing[1] < 0.5 * writing[0]
 
 
 def test_vectors_do_not_leave_in_short_pieces():
@@ -293,6 +328,21 @@ def test_two_terms_are_written_out_where_registers_hold_what_they_load(
     plan = replace(first.plan, tile=((width, rows), (outputs, columns)), packs=True)
     assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
     assert ("stepwell.unrolled" in f"{module}") == is_written_out
+
+
+@pytest.mark.parametrize(("block", "is_written_out"), [(64, False), (2, True)])
+def test_blocks_of_many_channels_stay_loops(block: int, is_written_out: bool):
+    """64 terms of 28 multiply-adds, one after the other, would be more code than cores keep decoded."""
+    low = convolved(np.zeros((1, 128, 8, 30), np.float32), np.zeros((32, 128, 3, 3), np.float32))
+    module, target = low.unscheduled(), Target.of("sapphire-rapids")
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
+    tile = ((width, 14), (outputs, 32))
+    plan = replace(first.plan, tile=tile, packs=True, block=block, between_hints=0)
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    (loop,) = (line for line in f"{module}".splitlines() if '.channel" %' in line)
+    assert (" unroll " in loop) == is_written_out
 
 
 @pytest.mark.parametrize(("window", "is_written_out"), [("", True), ("innermost", False)])

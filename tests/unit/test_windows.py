@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 import stepwell as sw
 from numpy.lib.stride_tricks import sliding_window_view
+from stepwell.analysis.facts import facts_of_loops, find_window_reduction
+from stepwell.analysis.plans import windows as windows_plans
 from stepwell.interpreters.harness import interpret
+from stepwell.targets.target import Target
+from stepwell.tuning.rules import kernels
 
 RNG = np.random.default_rng(3)
 
@@ -69,16 +73,57 @@ def test_squares_that_wait_for_memory_are_gone_through_with_the_least_arithmetic
 
 
 @pytest.mark.parametrize(
-    ("latency", "lanes"), [(",chase_l3=0.4e9", 64), (",chase_l3=4e9", 16), ("", 16)]
+    ("latency", "lanes"),
+    [(",chase_l3=0.4e9", 64), (",chase_l3=0.65e9", 64), (",chase_l3=4e9", 16), ("", 16)],
 )
 def test_tiles_have_whole_rows_where_a_line_that_comes_alone_was_measured_to_take_longer(
     latency, lanes
 ):
-    """Tall tiles read a line of each row by turns, which the core does not look ahead to. A guess of the latency says nothing."""
+    """
+    Tall tiles read a line of each row by turns, which the core does not look ahead to: as many are under way as L1 waits for, here 24. A
+    guess of the latency says nothing.
+    """
     target = f"zen5:beyond_l2=18e9,rows_beyond_l2=18e9{latency}"
     low = sw.jit(lambda x, w: sw.conv(x, w, padding=1, groups=96), target=target)
     plan = low.lower(np.zeros((1, 96, 56, 56), np.float32), np.zeros((96, 1, 3, 3), np.float32))
     assert re.search(rf"chosen +windows: tile \d+x{lanes} of", plan.plan())
+
+
+def test_loads_by_masks_take_ports_of_multiply_adds_where_additions_have_none():
+    """Each is a blend as well. Rows of 14 pixels are masked everywhere, those of 64 at both ends."""
+    times: list[list[float]] = []
+    for extent in (14, 64):
+        weights, image = np.zeros((9, 1, 3, 3), np.float32), np.zeros((1, 9, extent, extent))
+        low = sw.jit(lambda x, w: sw.conv(x, w, padding=1, groups=9)).lower(
+            image.astype(np.float32), weights
+        )
+        found = find_window_reduction(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        assert found is not None
+        name = "sapphire-rapids:load_ports=2"
+        cores = [Target.parse(f"{name}{ports}") for ports in ("", ",add_ports=2")]
+        every = windows_plans.propose(found, cores[0], 10**6)
+        plan = next(
+            one
+            for one in every
+            if one.masked and one.rows and (one.rows[1], one.lanes[1]) == (7, 16)
+        )
+        costs = [dict(windows_plans.cost(plan, found, core).terms) for core in cores]
+        times.append([cost["arithmetic"] for cost in costs])
+    assert times[0][0] > 1.1 * times[0][1]
+    assert 1 < times[1][0] / times[1][1] < times[0][0] / times[0][1]
+
+
+def test_a_vector_across_two_lines_takes_what_the_probe_measured():
+    low = sw.jit(lambda x, w: sw.conv(x, w, padding=1, groups=9)).lower(
+        np.zeros((1, 9, 64, 64), np.float32), np.zeros((9, 1, 3, 3), np.float32)
+    )
+    found = find_window_reduction(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    assert found is not None
+    rates = "fma_f32=244e9,tile_in_l1=236e9,tile_near=234e9"
+    cores = [Target.parse(f"sapphire-rapids:{rates},tile_split={n}e9") for n in (234, 210)]
+    (plan,) = windows_plans.propose(found, cores[0])
+    even, split = (windows_plans.cost(plan, found, core).seconds for core in cores)
+    assert split > 1.05 * even
 
 
 RAGGED = (1, 2, 3, 5, 7, 17, 31, 33, 100)

@@ -10,9 +10,9 @@
 // SPR: c3_28.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the image 11 terms ahead;
 // SPR: c3_14.
-// SPR-NEXT: chosen contraction: direct, tile 9x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 8x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // SPR: c3_7.
-// SPR-NEXT: chosen contraction: direct, tile 6x4x8 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 2x7x32 of axes 1, 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights, prefetches the next block of them;
 // SPR: c3_s2.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, 64 channels at a time, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 11 terms ahead;
 // SPR: c1_56.
@@ -22,9 +22,9 @@
 // SPR: first.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // SPR: grouped.
-// SPR-NEXT: chosen windows: tile 19x16 of the result, axes 5 of the window written out, masks lanes outside of the image;
+// SPR-NEXT: chosen windows: tile 7x48 of the result, axes 5 of the window written out, masks lanes outside of the image;
 // SPR: depthwise.
-// SPR-NEXT: chosen windows: tile 26x16 of the result, axes 3 of the window written out, masks lanes outside of the image;
+// SPR-NEXT: chosen windows: tile 5x64 of the result, axes 3 of the window written out, masks lanes outside of the image;
 
 // ZEN3: c3_56.
 // ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of axes 1, 2, prefetches the result;

@@ -22,14 +22,15 @@
 // LOOP:                 loop.load %tile
 
 // Where some lanes of a vector can be loaded, nothing is copied: tiles at an edge leave out what is not in the image, and
-// lanes beyond the result are masked with it. Of four tiles the first has no row above it, and the last one none below.
+// lanes beyond the result are masked with it. Of four tiles of rows the first has none above it, and the last one none below.
 // MASK-LABEL: @depthwise.
 // MASK-NOT:     loop.alloc stack
-// MASK:         loop.for parallel unroll "oh.each" %[[OH:.*]] = 0 to 14
-// MASK:           %{{.*}} = loop.if (%[[OH]] + %{{.*}} - 1 >= 0, %{{.*}} - 1 >= 0) -> (f32) {
-// MASK:         "oh.each.back"
-// MASK:         loop.for parallel unroll "oh.each.back.back" %[[LAST:.*]] = 0 to 14
-// MASK:           %{{.*}} = loop.if (-%[[LAST]] - %{{.*}} + 14 >= 0, -%{{.*}} - %{{.*}} + 12 >= 0
+// MASK:         loop.for parallel unroll "oh.each.front" %[[OH:.*]] = 0 to 7
+// MASK:           %{{.*}} = loop.if (%[[OH]] + %{{.*}} - 1 >= 0, %[[OW:.*]] + %[[KW:.*]] - 1 >= 0, -%[[OW]] - %[[KW]] + 28 >= 0) -> (f32) {
+// MASK:         loop.for parallel "oh.tile" {{.*}} = 0 to 2
+// MASK:           %{{.*}} = loop.if (%[[OW:.*]] + %[[KW:.*]] - 1 >= 0, -%[[OW]] - %[[KW]] + 28 >= 0) -> (f32) {
+// MASK:         loop.for parallel unroll "oh.each.back" %[[LAST:.*]] = 0 to 7
+// MASK:           %{{.*}} = loop.if (-%[[LAST]] - %{{.*}} + 7 >= 0, %{{.*}} >= 0
 func.func @depthwise(%x: tensor<1x64x28x28xf32>, %w: tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
   %y = te.compute [%n = 1, %c = 64, %oh = 28, %ow = 28] add [%kh = 3, %kw = 3] (%a = %x[%n, %c, %oh + %kh - 1, %ow + %kw - 1] else 0.0 : f32, %b = %w[%c, 0, %kh, %kw]) : (tensor<1x64x28x28xf32>, tensor<64x1x3x3xf32>) -> tensor<1x64x28x28xf32> {
     %p = arith.mulf %a, %b : f32
