@@ -127,13 +127,14 @@ class Core:
         """The most that multiply-adds of elements of so many bytes come to, each being two operations."""
         return 2 * self.fma_ports * self.lanes(bytes_)
 
-    def loading_cycles(self, loads: Number, lines: Number) -> Number:
+    def loading_cycles(self, vectors: Number, lines: Number, elements: float = 0) -> Number:
         """
-        Cycles in which so many loads of full vectors begin, while so many lines come from L2. While L1 takes one of
-        these, it gives nothing at one of its ports: a load waits that would have begun there.
+        Cycles in which so many loads of full vectors begin, and of single elements, which take a port of L1 whatever full vectors
+        do, while so many lines come from L2. While L1 takes one of these, it gives nothing at one of its ports: a load
+        waits that would have begun there.
         """
         ports = max(self.l1_ports, self.load_ports)
-        return loads / self.load_ports + lines * self.load_ports / ports**2
+        return vectors / self.load_ports + elements / ports + lines * self.load_ports / ports**2
 
     def vectors_beside(self, rows: int) -> int:
         """
