@@ -26,12 +26,9 @@ def dealing(known: ContractionRates, plan: ContractionPlan, seconds: float) -> f
         waits.append(_waiting(known, seconds, problem.n, plan.nc, left))
     elif plan.innermost == "m" and plan.mc >= problem.m:
         waits.append(_waiting(known, seconds, problem.n, plan.nr, left + right))
-    copied = 0.0
-    if (
-        left and plan.innermost == "m" and plan.mc < problem.m
-    ):  # by one of them, before all use the block
-        copied = (1 - 1 / threads) * problem.batch * packing(known, plan, "left")
-    return threads * (min(waits) + copied)
+    has_blocks = plan.innermost == "m" and plan.mc < problem.m
+    copying = problem.batch * packing(known, plan, "left") if left and has_blocks else 0.0
+    return threads * (min(waits) + (1 - 1 / threads) * copying)
 
 
 def _waiting(
