@@ -17,7 +17,7 @@ from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_rates import ContractionRates
 from .contraction_result import computed_part, mirroring, writing, writing_columns
-from .contraction_threads import dealing
+from .contraction_threads import waiting_for_threads
 from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
 
 EXTENDED_ELEMENT = 3
@@ -225,7 +225,7 @@ class Model(ContractionRates):
         yield "streaming B", batch * self._streaming_right(plan)
         yield "computing A", batch * computing_ahead(self, plan, "left")
         yield "computing B", self.shared * computing_ahead(self, plan, "right")
-        yield "waiting for threads", dealing(self, plan, batch * self.tiles(plan))
+        yield "waiting for threads", waiting_for_threads(self, plan, batch * self.tiles(plan))
         yield "mirroring C", batch * mirroring(self, plan)
 
     def _streaming_right(self, plan: ContractionPlan) -> float:
@@ -267,7 +267,7 @@ class Model(ContractionRates):
             return share * self.stall(elements * fetched, bytes_, far.rate, min(plan.mc, problem.m))
         apart = run if is_dense else (problem.right.summed or 0) * bytes_
         streamed = self.streamed(elements * fetched, bytes_, uses, run, apart, far)
-        return share * streamed + self.unasked(elements * alone, bytes_, far.rate, uses)
+        return share * streamed + self.demand_misses(elements * alone, bytes_, far.rate, uses)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:
         """Whether panels of B leave L2 after they are packed and before they are used."""
@@ -337,7 +337,7 @@ class Model(ContractionRates):
                 waiting = max(waiting * self.lost_pages(plan), asked)
             stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=far.rate)
             seconds += share * (stalled + elements * fetched * bytes_ * waiting)
-            seconds += self.unasked(elements * alone, bytes_, far.rate, uses)
+            seconds += self.demand_misses(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * (self._colliding(plan, uses) + self._in_rows(plan))

@@ -128,9 +128,9 @@ class ContractionRates:
         """
         return 1 + (times - 1) * lost, (times - 1) * lost * (1 - lost)
 
-    def unasked(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
+    def demand_misses(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
         """
-        What multiply-adds hide of a stream, as of `stall`, and not of lines that come alone: nothing has asked for these before they are used.
+        What multiply-adds hide of a stream, as of `stall`, and not of demand misses, lines that come alone: nothing has asked for these before they are used.
         (Blocks of half of an L2 of 2 MB took 3 to 10 % longer for each element than smaller ones on Intel's Granite Rapids, and 12 % those of
         0.6 of it on Sapphire Rapids: 5 to 25 ns and about 6 for each line that should have been lost, which 2.3 and 6 ns bring.)
         """

@@ -8,7 +8,7 @@ from .contraction_rates import ContractionRates
 from .threads import line_seconds
 
 
-def dealing(known: ContractionRates, plan: ContractionPlan, seconds: float) -> float:
+def waiting_for_threads(known: ContractionRates, plan: ContractionPlan, seconds: float) -> float:
     """
     Seconds of all cores together in which one waits for another, where tiles take so many `seconds`: by rows or by columns, whichever is less.
 

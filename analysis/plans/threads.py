@@ -47,21 +47,12 @@ def line_seconds(bytes_: float, target: Target) -> float:
     return 2 * bytes_ / target.rates.copy_l3.core
 
 
-def chosen_for_threads(
-    trips: Sequence[int],
-    seconds: float,
-    target: Target,
-    shares: Sequence[float] = (),
-    waiting: Sequence[float] = (),
-    start: float = TEAM_SECONDS,
-) -> int | None:
+def chosen_for_threads(trips: Sequence[int], seconds: float, target: Target) -> int | None:
     """
     Which of several loops, outermost first, runs on threads, of a nest that takes one core `seconds`: that with which it
-    takes least, or None where all are slower than one core. For the other arguments see `seconds_on_threads`.
+    takes least, or None where all are slower than one core.
     """
-    return least_seconds(
-        seconds_on_threads(trips, seconds, target, shares, waiting, start), seconds
-    )
+    return least_seconds(seconds_on_threads(trips, seconds, target), seconds)
 
 
 def least_seconds(found: Mapping[int, float], seconds: float) -> int | None:

@@ -193,7 +193,7 @@ def test_lines_that_l2_has_lost_come_alone(
         return dict(model.cost(plan).terms)[f"streaming {operand}"]
 
     few, many = streaming(96), streaming(160)
-    monkeypatch.setattr(Model, "unasked", lambda *_: 0.0)
+    monkeypatch.setattr(Model, "demand_misses", lambda *_: 0.0)
     other = 32 if innermost == "m" else 12
     times = -(-1020 // other) - 1
     lost = model.lost(160 * 1020 * 4, other * (1020 + 160) * 4)

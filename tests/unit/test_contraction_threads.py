@@ -8,22 +8,32 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.plans import contraction as plans
+from stepwell.analysis.plans.threads import line_seconds
 from stepwell.dialects import loop
 from stepwell.targets.target import Target
 from stepwell.tuning.rules import ScheduleByRulesPass
 from stepwell.universe import make_context
 from xdsl.parser import Parser
 
-from .products import first, product
+from .products import product
 
 CORES = ["zen5", "sapphire-rapids"]
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_threads_pack_what_they_use_of_small_products(core: str):
-    """What a thread packs for itself is in its own cache; or nothing is packed."""
-    plan = first(product(256, 256, 256), f"{core}:cores=2")
-    assert not plan.pack_right or 2 * plan.nc <= 256
+def test_copies_that_each_thread_makes_for_itself_are_not_waited_for(core: str):
+    """A panel of B that a thread packs is in its own cache; of a copy of all columns others have made half."""
+    target, contraction = Target.parse(f"{core}:cores=2"), product(256, 256, 256)
+    first, *_ = plans.propose(contraction, target)
+    packed = replace(first, mr=8, nr=32, kc=256, pack_left=False, pack_right=True, k_outside=False)
+    whole = replace(packed, innermost="n", mc=8, nc=256)
+    own = replace(packed, innermost="m", mc=256, nc=64)
+    shared, apart = (
+        dict(plans.cost(plan, contraction, target).terms)["waiting for threads"]
+        for plan in (whole, own)
+    )
+    assert shared == pytest.approx(2 * line_seconds(256 * 256 * 4 / 2, target))
+    assert apart == 0
 
 
 @pytest.mark.parametrize("core", CORES)

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.plans.threads import PAYING, TEAM_SECONDS, chosen_for_threads, pays
+from stepwell.analysis.plans.threads import (
+    PAYING,
+    TEAM_SECONDS,
+    chosen_for_threads,
+    least_seconds,
+    pays,
+    seconds_on_threads,
+)
 from stepwell.targets.target import Target
 
 TARGET = Target.of("zen4")  # two threads at least, as many as it has cores
@@ -37,15 +44,18 @@ def test_the_loop_with_which_a_nest_is_done_first(
 
 def test_what_is_beside_a_loop_runs_on_one_thread():
     assert chosen_for_threads((3, 30), LONG, TARGET) == 1
-    assert chosen_for_threads((3, 30), LONG, TARGET, (1.0, 0.5)) == 0
-    assert chosen_for_threads((4, 30), LONG, TARGET, (0.0, 1.0)) == 1  # the first stays serial
+    beside = seconds_on_threads((3, 30), LONG, TARGET, (1.0, 0.5))
+    assert least_seconds(beside, LONG) == 0
+    first_is_serial = seconds_on_threads((4, 30), LONG, TARGET, (0.0, 1.0))
+    assert least_seconds(first_is_serial, LONG) == 1
 
 
 @pytest.mark.parametrize(("outer", "inner", "expected"), [(0, 0, 0), (4, 0, 1), (4, 4, 0)])
 def test_what_all_iterations_read_comes_from_other_threads(outer: int, inner: int, expected: int):
     """Two iterations of a loop are left to one team, unless more comes from beyond L2 than two teams take."""
     fetching = (outer * TEAM_SECONDS, inner * TEAM_SECONDS)
-    assert chosen_for_threads((2, 60), LONG, TARGET, (), fetching) == expected
+    found = seconds_on_threads((2, 60), LONG, TARGET, (), fetching)
+    assert least_seconds(found, LONG) == expected
 
 
 def test_threads_share_an_image_by_rows_and_large_weights_by_columns():
