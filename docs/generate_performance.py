@@ -104,7 +104,10 @@ def circumstances(data: dict[str, Any]) -> list[str]:
 def main(paths: list[str]) -> None:
     page = PAGE.read_text()
     for path in paths:
-        data = json.loads(Path(path).read_text())
+        try:
+            data = json.loads(Path(path).read_text())
+        except (OSError, ValueError) as error:
+            sys.exit(f"error: {path}: {error}; expected what stepwell bench --json has written")
         programs = [program for program in data["programs"] if not program["error"]]
         heading = HEADINGS[data["threads"], data["target"].partition(":")[0]]
         if f"{heading}\n" not in page:
