@@ -21,7 +21,7 @@ from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.lanes import block_lanes
 from ..analysis.plans.row_nests import nests_of
-from ..analysis.plans.terms_written_out import writes_out_terms
+from ..targets.core import LINE_BYTES
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
@@ -409,8 +409,7 @@ class _Tiles:
 
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
-        written_out = writes_out_terms(self.core, self.plan.mr, self.vectors)
-        self.hints = hints = Hints(self.s, self.summed, self.plan.kc, written_out=written_out)
+        self.hints = hints = Hints(self.s, self.summed, self.plan, self.core, self.vectors)
         if self.plan.prefetch and self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
             hints.panels(self.panels, blocks or (self._level("n", "tile"),))
@@ -427,7 +426,8 @@ class _Tiles:
         results = (self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams)
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; that over tiles.
         around = self.kept.levels[-1 - self.by_panels].copies
-        hints.results(results, around, in_sums=self.takes_hints_in_sums)
+        lines = self.plan.mr * -(-self.plan.nr * self.c.result_bytes // LINE_BYTES)
+        hints.results(results, around, lines, in_sums=self.takes_hints_in_sums)
 
     def _pack_in_first_tiles(self) -> tuple[LoopHandle, ...]:
         """Have the tiles of the first rows copy the panels of B that they use; the loops of their hints."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from ..analysis.plans.terms_written_out import BETWEEN_HINTS
+from ..analysis.plans.contraction_plan import ContractionPlan
+from ..analysis.plans.terms_written_out import (
+    BETWEEN_HINTS,
+    terms_between_hints,
+    writes_out_terms,
+)
+from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import SplitLoops
 from .levels import is_in
@@ -15,14 +21,18 @@ from .session import Session, Tail
 class Hints:
     """
     The hints of the tiles of one contraction, whose sums are the copies of one loop. Those for pieces that are apart stand in a loop
-    over parts of the sums, of `BETWEEN_HINTS` terms each. What is left of a sum stands apart where terms are to be `written_out`: parts
-    of one length can be.
+    over parts of the sums, of `BETWEEN_HINTS` terms each or some times as many. What is left of a sum stands apart where terms are to be
+    written out: parts of one length can be.
     """
 
-    def __init__(self, s: Session, summed: LoopHandle, kc: int, *, written_out: bool):
-        """`kc` are the terms of a block of the sums, of which the last may have fewer."""
+    def __init__(
+        self, s: Session, summed: LoopHandle, plan: ContractionPlan, core: Core, vectors: int
+    ):
+        """For tiles of so many vectors of columns."""
         self.s = s
-        self._has_whole_parts = kc % BETWEEN_HINTS == 0
+        self._kc = plan.kc
+        """the terms of a block of the sums, of which the last may have fewer"""
+        written_out = writes_out_terms(core, plan.mr, vectors)
         self._tail: Tail = "peel" if written_out else "guard"
         self.loops: list[LoopHandle] = []
         """those of the hints"""
@@ -55,19 +65,20 @@ class Hints:
         self,
         results: Iterable[BufferHandle],
         loops: Iterable[LoopHandle],
+        lines: int,
         *,
         in_sums: bool,
     ) -> None:
         """
-        Ask for the tile of each result that the next iteration of each loop stores, adds to, or finishes with: where it may be `in_sums`,
-        a piece of it with each part of the tile's sums, if there is one loop over these. Pieces of a tile that is needed when these
-        sums are complete would be asked for until right before that, and memory is farther.
+        Ask for the tile of each result that the next iteration of each loop stores, adds to, or finishes with, of so many `lines`: where
+        it may be `in_sums`, a piece of it with each part of the tile's sums, if there is one loop over these. Pieces of a tile that is
+        needed when these sums are complete would be asked for until right before that, and memory is farther.
         """
 
         def inside(at: LoopHandle) -> LoopHandle | None:
             sums = self._sums_in(at) if in_sums else []
             is_counted = len(sums) == 1 and self.terms(sums[0]).most_trips
-            return self._in_parts(sums[0]) if is_counted else None
+            return self._in_parts(sums[0], lines) if is_counted else None
 
         self.loops += ask_for_results(self.s, results, loops, inside)
 
@@ -85,15 +96,19 @@ class Hints:
     def _sums_in(self, at: LoopHandle) -> list[LoopHandle]:
         return [loop for loop in self._sums if is_in(self.terms(loop), at)]
 
-    def _in_parts(self, summed: LoopHandle) -> LoopHandle:
-        """The loop over parts of the sums; that over terms itself where there are few."""
+    def _in_parts(self, summed: LoopHandle, lines: int | None = None) -> LoopHandle:
+        """
+        The loop over parts of the sums; that over terms itself where there are few. Parts are as long as those that ask for so many
+        `lines` may be, if a number of these is given and the sums are not in parts already.
+        """
         if summed not in self._parts:
+            length = BETWEEN_HINTS if lines is None else terms_between_hints(self._kc, lines)
             # A loop ends after whole parts of a block, or after the last term: one of the two has a rest that can stand apart.
-            is_peeled = self._tail == "peel" and self._has_whole_parts
+            is_peeled = self._tail == "peel" and self._kc % length == 0
             trips = summed.most_trips if is_peeled else summed.trips
-            if trips is None or trips < 2 * BETWEEN_HINTS:
+            if trips is None or trips < 2 * length:
                 return summed
-            self._parts[summed] = self.s.cut(summed, BETWEEN_HINTS, "part", "term", self._tail)
+            self._parts[summed] = self.s.cut(summed, length, "part", "term", self._tail)
         return self._parts[summed].outer
 
 
