@@ -85,6 +85,12 @@ class ContractionRates:
         size += self.in_a_call(problem.right, self.right_bytes)
         return self.beyond_share(size)
 
+    def share_of_copy(self, size: int) -> float:
+        """The part of a copy of so many bytes, of all of an operand, that leaves L2 before it is written again: of the next entry of a batch, or call."""
+        problem = self.problem
+        result = problem.m * problem.n * problem.result_bytes
+        return self.beyond_share(self.left_bytes + self.right_bytes + result + size)
+
     # How far operands and the result are, and what it takes to wait for them.
 
     @cached_property

@@ -8,10 +8,12 @@ from math import inf
 import pytest
 from stepwell.analysis.facts import Contraction
 from stepwell.analysis.plans import contraction as plans
+from stepwell.analysis.plans.contraction_copies import packing
 from stepwell.analysis.plans.contraction_cost import Model
 from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan, Innermost
 from stepwell.analysis.plans.contraction_problem import problem_of
 from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
+from stepwell.analysis.plans.terms_written_out import terms_between_hints
 from stepwell.targets.target import Target
 
 from .products import first, product
@@ -201,3 +203,31 @@ def test_lines_that_l2_has_lost_come_alone(
     alone = times * lost * (1 - lost) * 1020 * 1020 * 4 / 80e9
     assert many - streaming(160) == pytest.approx(alone, rel=0.1)
     assert few - streaming(96) < alone / 10
+
+
+@pytest.mark.parametrize(("size", "copies"), [(256, 0), (512, 2), (1024, 3)])
+def test_lines_of_a_copy_come_to_be_written_and_leave(
+    squares: dict[int, Contraction], size: int, copies: int
+):
+    """
+    Tiles of N innermost read a copy of all of A, which is 256 KiB, 1 or 4 MiB. It stays in an L2 of 2 MiB from call to call, or comes and goes,
+    or comes once more for the tiles. A block of rows that is packed by itself is written where the one before was.
+    """
+    contraction = squares.get(size) or product(size, size, size)
+    target = Target.parse("sapphire-rapids")
+    model = Model(problem_of(contraction), target)
+    whole = packed(14, 32, (14, 64, size, "n", False))
+    seconds = {plan: packing(model, plan, "left") for plan in (whole, replace(whole, mc=size))}
+    assert seconds[whole] == seconds[replace(whole, mc=size)], "all of A before the tiles"
+    by_blocks = packing(model, packed(14, 32, (14, size, size, "m", False)), "left")
+    moved = (seconds[whole] - by_blocks) * model.beyond_l2.rate
+    assert moved == pytest.approx(copies * 4 * size * size)
+
+
+def test_hints_for_a_tile_stand_in_few_places():
+    """Each is for 8 lines at most, after a number of times 32 terms that leaves none over where 32 do not; a tile asks twice at least."""
+    assert terms_between_hints(1024, 28) == 256
+    assert terms_between_hints(96, 28) == terms_between_hints(100, 28) == 32
+    assert terms_between_hints(1024, 8) == 512
+    assert terms_between_hints(480, 14) == 160, "three parts, as two would be of 240"
+    assert terms_between_hints(1000, 28) == 224

@@ -38,7 +38,7 @@ def test_a_sum_in_one_go_stays_in_registers():
 
 
 def test_a_long_sum_goes_by_blocks():
-    text = loops(600, 600, 5000)
+    text = loops(1000, 1000, 5000)
     assert order(text, "k.block", "i.block", "j.tile", "i.tile", "tile.in0", "k.term", "tile.out0")
     # A tile is added to the result when it is complete, which it asks for before.
     assert "fastmath<reassoc,contract>" in text[text.index('"tile.out0"') :]

@@ -29,11 +29,11 @@
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 192, KC 1024, N tiles innermost, packs A and B, B in the first tiles, peels M, prefetches C, prefetches rows of B 53 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 261, NC 1024, KC 1024, M tiles innermost, packs A and B, peels N, prefetches B and C;
 // SPR: f64.
 // SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 53 terms ahead;
 // SPR: wide.
-// SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs A and B, prefetches C;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 384, KC 768, M tiles innermost, packs B, prefetches C;
 // SPR: deep.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 768, KC 384, M tiles innermost, packs B, K blocks outside of M, prefetches C;
 // SPR: small.
@@ -41,12 +41,12 @@
 // SPR: tall.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: ragged.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: gram.
 // SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 256, KC 256, M tiles innermost, packs B, peels N, prefetches C;
+// ZEN3-NEXT: chosen contraction: tile 4x24, MC 256, NC 24, KC 256, M tiles innermost, packs B, peels N, prefetches C;
 // ZEN3: p512.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 64, KC 512, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: p1024.
@@ -68,7 +68,7 @@
 // ZEN3: tall.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: ragged.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 160, KC 97, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: gram.
 // ZEN3-NEXT: chosen contraction: tile 5x8, MC 75, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
@@ -93,7 +93,7 @@
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 10 terms ahead;
 // ZEN5: tall.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs nothing, peels M, prefetches A, prefetches rows of B 10 terms ahead;
 // ZEN5: ragged.
 // ZEN5-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C, prefetches rows of B 11 terms ahead;
 // ZEN5: gram.
