@@ -4,7 +4,7 @@ The GEMM ladder: one naive kernel, and on each rung a schedule that makes it fas
     python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,12_by_rules]
 
 Each rung is lowered, compiled, compared with NumPy and timed at every size. The table says how many
-GFLOP/s it reaches, which part that is of the multiply-adds that the machine does at that time, how many
+GFLOP/s it reaches, which part that is of the multiply-adds that a core does in the same seconds, how many
 multiply-add instructions its innermost loop has, and the largest difference from NumPy's result. The exit
 status is 1 when a result is wrong. The last rung is what rules make for this machine (`stepwell probe`, which
 runs first where it has not yet).
@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from statistics import median
 
 # One thread for NumPy's BLAS, and the kernels that it chooses for this machine: it reads these when it is loaded.
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -35,6 +35,7 @@ from stepwell.dialects.schedule.script_text import script_text
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
+from stepwell.runtime.measure import Sampler, interleaved
 from stepwell.runtime.probe_jobs import fma_job
 from stepwell.runtime.roofline import check_picture, new_figure, save_figure
 from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
@@ -216,7 +217,7 @@ class Result:
     gflops: float
     difference: float
     peak: float
-    """GFLOP/s of independent multiply-adds on one core at that time"""
+    """GFLOP/s of independent multiply-adds on one core in the same seconds"""
     threads: int = 1
     fmas: int = 0
     """multiply-add instructions in the innermost loop"""
@@ -233,45 +234,34 @@ def largest_difference(executable: Executable, arrays: list[np.ndarray]) -> floa
     return float(np.abs(c - (arrays[2] + arrays[0] @ arrays[1])).max(initial=0))
 
 
-def gflops(call: Callable[[], object], size: int, seconds: float) -> float:
-    """Of a product."""
-    return best_rate(call, 2 * size**3, seconds)
-
-
-def best_rate(call: Callable[[], object], flops: float, seconds: float) -> float:
-    """GFLOP/s of the best call among at least three, for at least so long."""
-    call()
-    best, calls, end = float("inf"), 0, perf_counter() + seconds
-    while calls < 3 or perf_counter() < end:
-        start = perf_counter()
-        call()
-        best = min(best, perf_counter() - start)
-        calls += 1
-    return flops / best / 1e9
-
-
-def peak(seconds: float) -> float:
-    """GFLOP/s of independent multiply-adds on one core, now: clocks differ from hour to hour."""
+def by_turns(call: Callable[[], object], size: int, seconds: float) -> tuple[float, float]:
+    """
+    GFLOP/s of a product, and of independent multiply-adds on one core: the medians of calls that take turns for so many seconds each, as
+    clocks differ from one second to the next.
+    """
     target = sw.Target.host()
     job = fma_job(target, "f32", target.vector_bits)
     arrays = job.arguments()
-    return best_rate(lambda: job.kernel(ROUNDS, *arrays), ROUNDS * job.work(arrays), seconds)
+    contestants = {"product": call, "peak": lambda: job.kernel(ROUNDS, *arrays)}
+    turns = {name: Sampler(each, 1).take_turn for name, each in contestants.items()}
+    timings = interleaved(turns, seconds=seconds)
+    rates = 2 * size**3 / timings["product"].median, ROUNDS * job.work(arrays) / timings["peak"].median
+    return rates[0] / 1e9, rates[1] / 1e9
 
 
 def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
     """Every rung at one size, and NumPy."""
     arrays = inputs(size, size, size)
-    tile, most = Tile.of(sw.Target.host()), peak(seconds)
+    tile = Tile.of(sw.Target.host())
     for rung in chosen:
         executable = scheduled(rung, size, size, size, tile).compile(threads=rung.threads)
         difference = largest_difference(executable, arrays)
         a, b, c = (np.array(array) for array in arrays)
-        rate = gflops(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
+        rate, most = by_turns(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
         fmas = fused_multiply_adds(executable.assembly())
-        most = max(most, peak(seconds / 10))
         yield Result(rung.name, rung.sequence, size, rate, difference, most, rung.threads, fmas)
     a, b, c = arrays
-    rate = gflops(lambda: np.add(c, a @ b, out=c), size, seconds)
+    rate, most = by_turns(lambda: np.add(c, a @ b, out=c), size, seconds)
     yield Result(NUMPY, "", size, rate, 0.0, most)
 
 
@@ -298,7 +288,7 @@ def show(result: Result, width: int) -> None:
 def draw(results: list[Result], path: Path) -> None:
     """GFLOP/s over sizes, a panel for each sequence, with NumPy and the peak in both."""
     sequences = list(dict.fromkeys(r.sequence for r in results if r.sequence))
-    most = max(r.peak for r in results)
+    most = median(r.peak for r in results)
     figure, panels = new_figure(len(sequences))
     for axes, sequence in zip(panels, sequences, strict=True):
         mine = [r for r in results if r.sequence == sequence]
