@@ -315,8 +315,10 @@ class Model(ContractionRates):
                 size = self._left_block(plan, terms)
                 tile = plan.mr * plan.nr * problem.result_bytes
                 if size + self._right_panel(plan, plan.nr) + tile <= self.near_2:
+                    panels = 2 if plan.prefetch else 1  # the next one comes while one is used
                     panel = plan.nr * (
-                        terms * problem.right.element_bytes + plan.mc * problem.result_bytes
+                        panels * terms * problem.right.element_bytes
+                        + plan.mc * problem.result_bytes
                     )
                     again, alone = self.coming_back(tiles, self.lost(size, panel))
             else:

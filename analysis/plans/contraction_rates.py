@@ -85,20 +85,18 @@ class ContractionRates:
         size += self.in_a_call(problem.right, self.right_bytes)
         return self.beyond_share(size)
 
-    def share_of_copy(self, size: int) -> float:
-        """The part of a copy of so many bytes, of all of an operand, that leaves L2 before it is written again: of the next entry of a batch, or call."""
-        problem = self.problem
-        result = problem.m * problem.n * problem.result_bytes
-        return self.beyond_share(self.left_bytes + self.right_bytes + result + size)
+    @cached_property
+    def of_an_entry(self) -> int:
+        """The bytes of the operands and the result of an entry of the batch."""
+        result = self.problem.m * self.problem.n * self.problem.result_bytes
+        return self.left_bytes + self.right_bytes + result
 
     # How far operands and the result are, and what it takes to wait for them.
 
     @cached_property
     def beyond_l2(self) -> Beyond:
         """Where operands and results are that are not in L2: in the last cache where all of them stay there between calls."""
-        problem = self.problem
-        result = problem.m * problem.n * problem.result_bytes
-        return self.beyond_of(problem.batch * (self.left_bytes + self.right_bytes + result))
+        return self.beyond_of(self.problem.batch * self.of_an_entry)
 
     def beyond_of(self, size: float) -> Beyond:
         """Where so many bytes are that are read again and again, while others go by: in a core's part of the last cache, or in memory."""

@@ -235,7 +235,7 @@ def test_rows_on_more_pages_than_a_core_keeps_are_packed():
     assert chosen.pack_left or 8 * chosen.mc < 1920
 
 
-@pytest.mark.parametrize("rows", [64, 128, 197, 512])
+@pytest.mark.parametrize("rows", [64, 128, 197, 1024])
 def test_panels_of_long_sums_are_asked_for_ahead(rows: int):
     """
     Two panels of 3072 terms are more than L2 keeps beside rows of A: of a part of the terms they are not. And where rows are some

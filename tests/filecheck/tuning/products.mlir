@@ -29,7 +29,7 @@
 // SPR: nt.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A and C;
 // SPR: tn.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 261, NC 1024, KC 1024, M tiles innermost, packs A and B, peels N, prefetches B and C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 90, NC 1024, KC 1024, M tiles innermost, packs A and B, peels N, prefetches B and C;
 // SPR: f64.
 // SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 96, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 53 terms ahead;
 // SPR: wide.
@@ -43,7 +43,7 @@
 // SPR: ragged.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: gram.
-// SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches C, mirrors C;
+// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 64, KC 2000, N tiles innermost, packs B, prefetches C, mirrors C;
 
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 256, NC 24, KC 256, M tiles innermost, packs B, peels N, prefetches C;
