@@ -43,6 +43,10 @@ def copying(
     vectors = written / operand.element_bytes / known.lanes
     if operand.read_along != 1 and not (is_left and plan.left_in_rows):
         seconds += vectors * log2(max(known.lanes, 2)) / known.clock
+        # Neighbours in a panel are stored in pieces whose lengths are powers of two, one a cycle as each is in another line.
+        neighbours = plan.mr if is_left else plan.nr
+        pieces = neighbours // known.lanes + (neighbours % known.lanes).bit_count()
+        seconds += written / operand.element_bytes / neighbours * pieces / known.clock
     if operand.computing is not None:
         seconds += vectors * operand.computing.work / known.core.fma_ports / known.clock
     if is_left and plan.left_by_rows:
@@ -65,9 +69,9 @@ def _blocks(
     The bytes of an operand that are copied together, and those that go by until the same lines are written again. As far as they do not stay
     in L2 meanwhile, lines come to be written, and leave again; what L2 does not keep until tiles read it comes once more.
 
-    Tiles read one of the operands from the beginning of a block to its end, as of `ContractionPlan`: the next block finds its lines near.
-
-    (Copies of A of 1 and 4 MiB took 0.13 and 0.65 ms on Intel's Granite Rapids, 0.06 and 0.25 with their lines in L2.)
+    Tiles of N innermost read all of a block of B from its beginning to its end: the next one finds its lines near. With A, which tiles of
+    M innermost read so, that was not seen: other programs run between calls. (On Intel's Granite Rapids copies of A of 1 and 4 MiB took 0.13
+    and 0.65 ms, 0.06 and 0.25 with their lines in L2; one of B of 1 MiB for tiles of N innermost no more than with its lines there.)
     """
     problem, is_left = known.problem, which == "left"
     terms = plan.kc if plan.k_outside else problem.k
@@ -75,13 +79,11 @@ def _blocks(
     rows = plan.mc if by_rows else problem.m
     left = rows * terms * problem.left.element_bytes
     right = plan.nc * terms * problem.right.element_bytes
-    own = left if is_left else right
-    if plan.k_outside:
-        is_kept = is_left == (plan.innermost == "m")
-        result = problem.m * plan.nc * problem.result_bytes
-        return own, own if is_kept else left + right + result
-    if by_rows if is_left else plan.nc < problem.n:
+    own, is_kept = (left if is_left else right), not is_left and plan.innermost == "n"
+    if is_kept or ((by_rows if is_left else plan.nc < problem.n) and not plan.k_outside):
         return own, own
+    if plan.k_outside:
+        return own, left + right + problem.m * plan.nc * problem.result_bytes
     return own, known.of_an_entry + own
 
 

@@ -389,8 +389,7 @@ class Model(ContractionRates):
         if along is None or summed is None or 1 not in (along, summed):
             return self.refetched(line, uses)
         if summed != 1:
-            # MR neighbours of each term: a new line each time, of which the next tile of rows uses the rest.
-            return self.refetched(line / plan.mr, uses)
+            return self.read_across(plan.mr, plan.kc, summed * left.stored_bytes, uses)
         stride = along * left.read_bytes(is_packed=plan.pack_left)
         in_a_set = most_in_a_set(self.level_1, plan.mr, stride)
         if in_a_set < self.level_1.ways:

@@ -245,7 +245,10 @@ def by_turns(call: Callable[[], object], size: int, seconds: float) -> tuple[flo
     contestants = {"product": call, "peak": lambda: job.kernel(ROUNDS, *arrays)}
     turns = {name: Sampler(each, 1).take_turn for name, each in contestants.items()}
     timings = interleaved(turns, seconds=seconds)
-    rates = 2 * size**3 / timings["product"].median, ROUNDS * job.work(arrays) / timings["peak"].median
+    rates = (
+        2 * size**3 / timings["product"].median,
+        ROUNDS * job.work(arrays) / timings["peak"].median,
+    )
     return rates[0] / 1e9, rates[1] / 1e9
 
 

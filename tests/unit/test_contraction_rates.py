@@ -231,3 +231,16 @@ def test_hints_for_a_tile_stand_in_few_places():
     assert terms_between_hints(1024, 8) == 512
     assert terms_between_hints(480, 14) == 160, "three parts, as two would be of 240"
     assert terms_between_hints(1000, 28) == 224
+
+
+def test_a_read_across_waits_for_pages_and_for_sets_of_l2():
+    """Terms are lines 1.3, 2.7 or 4 KiB apart: of few the pages are known, and of many at 4 KiB L2 keeps no more than half."""
+    target = Target.parse("sapphire-rapids")
+    model = Model(problem_of(product(336, 336, 1024)), target)
+    few, pages, sets = (
+        model.read_across(14, terms, apart, 32)
+        for terms, apart in ((96, 1344), (1024, 2688), (1024, 4096))
+    )
+    assert few < pages < sets
+    assert pages - few == pytest.approx(3.5 / model.clock / 14)
+    assert sets - pages == pytest.approx(64 / model.beyond_l2.rate / 14)

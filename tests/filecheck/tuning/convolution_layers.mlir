@@ -18,7 +18,7 @@
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C, prefetches rows of B 11 terms ahead;
 // SPR: c1_7.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M, K blocks outside of M, prefetches A;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: first.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // SPR: grouped.

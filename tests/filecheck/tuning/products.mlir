@@ -41,9 +41,9 @@
 // SPR: tall.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: ragged.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 97, N tiles innermost, packs B, peels M, prefetches C;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C;
 // SPR: gram.
-// SPR-NEXT: chosen contraction: tile 6x32, MC 6, NC 64, KC 2000, N tiles innermost, packs B, prefetches C, mirrors C;
+// SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs A and B, peels M and N, K blocks outside of M, prefetches C, mirrors C;
 
 // ZEN3: p256.
 // ZEN3-NEXT: chosen contraction: tile 4x24, MC 256, NC 24, KC 256, M tiles innermost, packs B, peels N, prefetches C;
@@ -62,13 +62,13 @@
 // ZEN3: wide.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 48, KC 768, N tiles innermost, packs B, B in the first tiles, peels M, prefetches A and C, prefetches rows of B 145 terms ahead;
 // ZEN3: deep.
-// ZEN3-NEXT: chosen contraction: tile 4x24, MC 128, NC 768, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 1536, N tiles innermost, packs B, B in the first tiles, peels M, K blocks outside of M, prefetches A and C, prefetches rows of B 145 terms ahead;
 // ZEN3: small.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 12 terms ahead;
 // ZEN3: tall.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: ragged.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 160, KC 97, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN3: gram.
 // ZEN3-NEXT: chosen contraction: tile 5x8, MC 75, NC 300, KC 250, M tiles innermost, packs A and B, peels N, K blocks outside of M, prefetches C, mirrors C;
 
@@ -93,7 +93,7 @@
 // ZEN5: small.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 10 terms ahead;
 // ZEN5: tall.
-// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs nothing, peels M, prefetches A, prefetches rows of B 10 terms ahead;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: ragged.
 // ZEN5-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs nothing, peels M and N, prefetches C, prefetches rows of B 11 terms ahead;
 // ZEN5: gram.
@@ -102,7 +102,7 @@
 // V3: p256.
 // V3-NEXT: chosen contraction: tile 6x16, MC 6, NC 128, KC 256, N tiles innermost, packs B, peels M, prefetches A and C;
 // V3: p1024.
-// V3-NEXT: chosen contraction: tile 6x16, MC 132, NC 1024, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
+// V3-NEXT: chosen contraction: tile 6x16, MC 18, NC 1024, KC 1024, M tiles innermost, packs A and B, prefetches B and C;
 // V3: p2048.
 // V3-NEXT: chosen contraction: tile 6x16, MC 114, NC 2048, KC 256, M tiles innermost, packs A and B, K blocks outside of M, prefetches B and C;
 // V3: f64.
