@@ -52,7 +52,7 @@ from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..by_position import by_position
 from ..combiner import Combiner
-from ..leaf_operations import fill, operand_segments
+from ..leaf_operations import fill, numbers_attribute, operand_segments
 from ..shaped import Tensor, tensor_type
 from .terms import YieldOp, dealt, verify_element, verify_term
 from .text import (
@@ -144,7 +144,7 @@ class ComputeOp(IRDLOperation):
         dynamic = [it.extent for it in iterators if isinstance(it.extent, SSAValue)]
         extents = [it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX for it in iterators]
         properties: dict[str, Attribute] = {
-            "extents": DenseArrayBase.from_list(i64, extents),
+            "extents": numbers_attribute(i64, extents),
             "num_parallel": IntegerAttr(len(parallel), i64),
             "maps": ArrayAttr(
                 [UnitAttr() if read.map is None else AffineMapAttr(read.map) for read in reads]

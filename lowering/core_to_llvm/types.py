@@ -36,6 +36,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.leaf_operations import vector_of
 from ...dialects.type_memo import remembered
 from ...errors import StepwellError
 from ...frozen import frozen
@@ -139,7 +140,7 @@ def scalar_type(type_: Attribute) -> Attribute:
         case VectorType():
             if type_.get_num_dims() != 1 or type_.get_num_scalable_dims():
                 raise ValueError(f"{type_}, which is not a fixed 1-D vector")
-            return VectorType(scalar_type(type_.element_type), type_.get_shape())
+            return vector_of(scalar_type(type_.element_type), *type_.get_shape())
         case llvm.LLVMPointerType() | llvm.LLVMStructType() | llvm.LLVMArrayType():
             return type_
         case _:
@@ -157,7 +158,7 @@ def memory_type(type_: Attribute) -> Attribute:
     if register == i1:
         return i8
     if is_vector(register) and register.element_type == i1:
-        return VectorType(i8, register.get_shape())
+        return vector_of(i8, *register.get_shape())
     return register
 
 

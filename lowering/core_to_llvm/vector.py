@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    VectorType,
     i32,
     i64,
 )
@@ -24,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...analysis.masks import lanes_that_may_hold
 from ...analysis.operations import operands_of
+from ...dialects.leaf_operations import vector_of
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
@@ -238,7 +238,7 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
     type_ = result_type(op)
     lanes = _lanes(type_)
     # In 32 bits, of which a register holds as many as of f32: below 0 and beyond the lanes all is said.
-    counted = VectorType(i32, (lanes,))
+    counted = vector_of(i32, lanes)
     iota = e.emit(llvm.ConstantOp, (), counted, {"value": _numbers_of_lanes(lanes)})
     size = e.value(op.mask_dim_sizes[0])
     for name, limit in (("llvm.smax.i64", 0), ("llvm.smin.i64", lanes)):
@@ -252,7 +252,7 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
 @lru_cache(maxsize=64)
 def _numbers_of_lanes(lanes: int) -> Attribute:
     """0, 1, 2 …, in 32 bits each."""
-    return dense_vector(VectorType(i32, (lanes,)), range(lanes))
+    return dense_vector(vector_of(i32, lanes), range(lanes))
 
 
 # Arithmetic.
