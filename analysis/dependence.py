@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects import func
@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects import loop
 from ..dialects.affine_substitution import value_at
 from ..frozen import frozen
+from ..lazy import cached_property
 from .domains import REMEMBERED, Around, Place, touched
 from .extremes import corner
 from .first_point import first_point
@@ -157,11 +158,11 @@ class Dependence:
     def equal_loops(self, depth: int, given: int) -> frozenset[int]:
         """See `equal_loops` in `subscript_tests.py`."""
         source, at, sink, to = self._ends
-        return (
-            frozenset()
-            if at is None or to is None
-            else equal_loops(source, at, sink, to, depth, given)
-        )
+        if at is None or to is None:
+            return frozenset()
+        if not self.is_later:  # what is so one way is so the other way, and is looked for once
+            source, at, sink, to = sink, to, source, at
+        return equal_loops(source, at, sink, to, depth, given)
 
     @cached_property
     def common_loops(self) -> tuple[loop.ForOp, ...]:

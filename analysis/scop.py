@@ -10,7 +10,7 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import cast
 
 import islpy as isl
@@ -24,6 +24,7 @@ from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr
 from ..dialects.affine_substitution import substituted, used_dims
 from ..frozen import frozen, replaced
+from ..lazy import cached_property
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames

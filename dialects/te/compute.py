@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -54,6 +53,7 @@ from ..by_position import by_position
 from ..combiner import Combiner
 from ..leaf_operations import fill, numbers_attribute, operand_segments
 from ..shaped import Tensor, tensor_type
+from ..type_memo import remembered
 from .terms import YieldOp, dealt, verify_element, verify_term
 from .text import (
     Number,
@@ -470,7 +470,7 @@ class ComputeOp(IRDLOperation):
         return op
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered
 def _numbers(extents: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return extents.get_values()
 

@@ -9,7 +9,7 @@ it needs no value of its own.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias, TypeGuard, cast
 
@@ -40,6 +40,7 @@ from ...dialects.leaf_operations import vector_of
 from ...dialects.type_memo import remembered
 from ...errors import StepwellError
 from ...frozen import frozen
+from ...lazy import cached_property
 
 POINTER = llvm.LLVMPointerType()
 

@@ -13,9 +13,11 @@ from typing import cast
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
+    IntegerType,
     i32,
     i64,
 )
@@ -24,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...analysis.masks import lanes_that_may_hold
 from ...analysis.operations import operands_of
 from ...dialects.leaf_operations import vector_of
+from ...dialects.type_memo import remembered
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
@@ -203,7 +206,13 @@ def _convert_shuffle(e: Emitter, op: Operation) -> None:
     a, b = e.value(v1), e.value(v2)
     if a.type is not b.type and a.type != b.type:
         raise unsupported(op, f"of {v1.type} and {v2.type}")
-    e.bind(result, shuffle(e, a, b, list(op.mask.get_values())))
+    e.bind(result, shuffle(e, a, b, _numbered_lanes(op.mask)))
+
+
+@remembered
+def _numbered_lanes(mask: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """The lanes that a mask of `vector.shuffle` numbers."""
+    return mask.get_values()
 
 
 def _convert_extract(e: Emitter, op: Operation) -> None:

@@ -12,7 +12,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import constant
-from ...analysis.alias import Aliases
 from ...analysis.dependence import Dependence
 from ...analysis.operations import operations_in
 from ...analysis.recurrences import varying_values
@@ -130,7 +129,7 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     order = cache(lambda: _lane_order(plan))
     if plan.split is not None and TimeSpace(nest).lower_bound(for_op) is None:
         raise refuse(step, f"where loop '{name}' starts is not affine, so its blocks are unknown")
-    running = find_running(for_op, Aliases(nest.function))
+    running = find_running(for_op, nest.dependences.scop.aliases)
     is_free_order = is_free_within([for_op])
 
     def is_free(dependence: Dependence) -> bool:
