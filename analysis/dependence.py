@@ -76,22 +76,44 @@ class Dependence:
     """
     The iterations of `sink` that must run after those of `source`.
 
-    What takes integer sets is found when it is first asked for. `reduction` is set when both ends are updates
-    `x = x ⊕ …` by the same associative and commutative ⊕, so that their order does not matter where
-    reassociation is allowed.
+    What takes more than a look at the two is found when it is first asked for, which has to be before the function is
+    rewritten.
     """
 
     source: Access
     sink: Access
     kind: DependenceKind
-    exact: bool
-    """Whether the relation is exact, and does not hold more than all true pairs."""
-    is_later: bool
-    """Whether the sink stands after the source: there are pairs in one iteration of all common loops too."""
-    reduction: ReductionUpdate | None = None
+    is_before: bool
+    """whether the source stands before the sink"""
+    _updates: Updates
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the relation is exact, and does not hold more than all true pairs."""
+        same_buffer = self.source.buffer is self.sink.buffer
+        return same_buffer and self.source.exact and self.sink.exact
+
+    @cached_property
+    def reduction(self) -> ReductionUpdate | None:
+        """
+        The update `x = x ⊕ …` that the source belongs to, where the sink belongs to one by the same associative and
+        commutative ⊕, so that their order does not matter where reassociation is allowed.
+        """
+        first, second = self._updates.of(self.source.op), self._updates.of(self.sink.op)
+        if first is None or second is None or first.operator != second.operator:
+            return None
+        return first
+
+    @cached_property
+    def is_later(self) -> bool:
+        """Whether the sink runs after the source in one iteration of all common loops: there are pairs in it too."""
+        if not self.is_before or self.reduction is None:
+            return self.is_before
+        # The load of one update always runs before its own store.
+        return self.reduction is not self._updates.of(self.sink.op)
 
     @cached_property
     def exists(self) -> bool:
@@ -160,7 +182,7 @@ class Dependence:
         source, at, sink, to = self._ends
         if at is None or to is None:
             return frozenset()
-        if not self.is_later:  # what is so one way is so the other way, and is looked for once
+        if not self.is_before:  # what is so one way is so the other way, and is looked for once
             source, at, sink, to = sink, to, source, at
         return equal_loops(source, at, sink, to, depth, given)
 
@@ -420,12 +442,9 @@ class _Finder:
             kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
         else:
             kind = DependenceKind.ANTI
-        reduction, order = _common_reduction(self._updates, source, sink), self._textual_order
-        # The load of one update always runs before its own store.
-        is_own = reduction is not None and self._updates[source.op] is self._updates[sink.op]
-        is_later = order[id(source.op)] < order[id(sink.op)] and not is_own
-        exact = same_buffer and source.exact and sink.exact
-        return Dependence(source, sink, kind, exact, is_later, reduction)
+        order = self._textual_order
+        is_before = order[id(source.op)] < order[id(sink.op)]
+        return Dependence(source, sink, kind, is_before, self._updates)
 
 
 @lru_cache(REMEMBERED)
@@ -488,10 +507,3 @@ def _meet_at_first(source: Around, at: Place | None, sink: Around, to: Place | N
         a is not None and b is not None and value_at(a, first) == value_at(b, second)
         for a, b in zip(at.subscripts, to.subscripts, strict=True)
     )
-
-
-def _common_reduction(updates: Updates, source: Access, sink: Access) -> ReductionUpdate | None:
-    first, second = updates.of(source.op), updates.of(sink.op)
-    if first is None or second is None or first.operator != second.operator:
-        return None
-    return first

@@ -10,8 +10,7 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import islpy as isl
 from xdsl.dialects import func, memref
@@ -28,7 +27,7 @@ from ..lazy import cached_property
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
-from .operations import blocks_of, last_operands, operands_of, operations_in
+from .operations import blocks_of, is_of_scalars, last_operands, operands_of, operations_in
 
 
 @frozen
@@ -180,12 +179,13 @@ class Scop:
             if loops is None:
                 continue  # a part of an opaque operation
             kind = type(op)
-            if _is_of_scalars(kind):
+            if is_of_scalars(kind):
                 continue
             if kind is loop.ForOp or kind is loop.IfOp:
                 level = levels[id(block)] + 1
-                self._levels = max(self._levels, level)
-                inside = (*loops, cast("loop.ForOp", op)) if kind is loop.ForOp else loops
+                if level > self._levels:
+                    self._levels = level
+                inside: Any = (*loops, op) if kind is loop.ForOp else loops
                 for inner in map(id, blocks_of(op)):
                     loops_of[inner], levels[inner] = inside, level
                 continue
@@ -312,12 +312,6 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
             return []
         case _:
             return [(buffer, written) for buffer in buffers for written in (False, True)]
-
-
-@cache
-def _is_of_scalars(kind: type[Operation]) -> bool:
-    """Whether operations of a class have no buffers for operands, and nothing inside, or only end a body."""
-    return kind is loop.YieldOp or kind.name.partition(".")[0] in ("arith", "math")
 
 
 def _loops_of(buffer: SSAValue, frame: Frame) -> int:

@@ -131,4 +131,4 @@ def _is_there(subject: Subject) -> bool:
     owner = value.owner
     if owner.parent is None:
         return False
-    return type(owner) is Block or any(each is subject for each in owner.results)
+    return type(owner) is Block or subject in owner.results
