@@ -37,6 +37,7 @@ from .types import AnyVector, checked, element_bytes, is_vector, memory_type
 _Floats = Float16Type | Float32Type | Float64Type
 
 
+@remembered
 def _lanes(type_: Attribute) -> int:
     return cast(AnyVector, type_).get_shape()[0]
 
