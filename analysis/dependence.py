@@ -14,7 +14,7 @@ from functools import lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects import func
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ..dialects import loop
 from ..dialects.affine_substitution import value_at
@@ -26,7 +26,7 @@ from .first_point import first_point
 from .frames import Frames
 from .operations import operations_in
 from .reductions import ReductionUpdate, Updates
-from .scop import Access, Scop, extract
+from .scop import Access, Scop, extract, groups_that_may_meet
 from .subscript_tests import SubscriptTest, equal_loops
 
 
@@ -336,7 +336,7 @@ class Dependences:
 
     @cached_property
     def _groups(self) -> list[list[Access]]:
-        return _groups(self.scop)
+        return groups_that_may_meet(self.scop)
 
     def possible(
         self, sources: Collection[Access], sinks: Collection[Access]
@@ -398,21 +398,6 @@ def _iteration(loops: Sequence[loop.ForOp], values: Sequence[int]) -> Iteration:
 def dependences(function: func.FuncOp) -> Dependences:
     """All the dependences of a function of one block at the loop level."""
     return Dependences(function)
-
-
-def _groups(scop: Scop) -> list[list[Access]]:
-    """Accesses that may meet: those of one buffer, and of buffers that may alias it."""
-    by_buffer: dict[SSAValue, list[Access]] = {}
-    for access in scop.accesses:
-        by_buffer.setdefault(access.buffer, []).append(access)
-    if all(map(scop.aliases.is_separate, by_buffer)):
-        return [*by_buffer.values()]
-    groups: list[list[SSAValue]] = []
-    for buffer in by_buffer:
-        met = [g for g in groups if any(scop.aliases.may_alias(buffer, other) for other in g)]
-        groups = [g for g in groups if g not in met]
-        groups.append([*(other for g in met for other in g), buffer])
-    return [[access for access in scop.accesses if access.buffer in group] for group in groups]
 
 
 class _Finder:

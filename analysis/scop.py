@@ -274,6 +274,21 @@ def around_of(scop: Scop, loops: Sequence[loop.ForOp]) -> Around:
     return frame.around
 
 
+def groups_that_may_meet(scop: Scop) -> list[list[Access]]:
+    """The accesses that may touch one element: those of one buffer, and of buffers that may alias it."""
+    by_buffer: dict[SSAValue, list[Access]] = {}
+    for access in scop.accesses:
+        by_buffer.setdefault(access.buffer, []).append(access)
+    if all(map(scop.aliases.is_separate, by_buffer)):
+        return [*by_buffer.values()]
+    groups: list[list[SSAValue]] = []
+    for buffer in by_buffer:
+        met = [g for g in groups if any(scop.aliases.may_alias(buffer, other) for other in g)]
+        groups = [g for g in groups if g not in met]
+        groups.append([*(other for g in met for other in g), buffer])
+    return [[access for access in scop.accesses if access.buffer in group] for group in groups]
+
+
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
     """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
     map_ = op.map.data

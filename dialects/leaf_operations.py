@@ -224,7 +224,8 @@ def map_attribute(map_: AffineMap) -> AffineMapAttr:
 def numbers_attribute(type_: IntegerType, values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """As `DenseArrayBase.from_list(type_, values)`, of i32 or i64, of numbers that are known to fit."""
     data = pack(f"<{len(values)}{'i' if type_ is i32 else 'q'}", *values)
-    return _unchecked(DenseArrayBase, elt_type=type_, data=_unchecked(BytesAttr, data=data))
+    made: Any = _unchecked(DenseArrayBase, elt_type=type_, data=_unchecked(BytesAttr, data=data))
+    return made
 
 
 def function_type(inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> FunctionType:
@@ -265,7 +266,7 @@ def _integer(value: int, type_: Attribute) -> IntegerAttr[Any]:
 
 def _unchecked(kind: type[AttributeT], **parameters: Any) -> AttributeT:
     """An attribute of these parameters, which its constructor would look at one by one."""
-    made = object.__new__(kind)
+    made: Any = object.__new__(kind)
     made.__dict__.update(parameters)
     return made
 
