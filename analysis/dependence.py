@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects import func
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ..dialects import loop
 from ..dialects.affine_substitution import value_at
 from ..frozen import frozen
+from ..lazy import cached_property
 from .domains import REMEMBERED, Around, Place, touched
 from .extremes import corner
 from .first_point import first_point
 from .frames import Frames
 from .operations import operations_in
 from .reductions import ReductionUpdate, Updates
-from .scop import Access, Scop, extract
+from .scop import Access, Scop, extract, groups_that_may_meet
 from .subscript_tests import SubscriptTest, equal_loops
 
 
@@ -75,22 +76,44 @@ class Dependence:
     """
     The iterations of `sink` that must run after those of `source`.
 
-    What takes integer sets is found when it is first asked for. `reduction` is set when both ends are updates
-    `x = x ⊕ …` by the same associative and commutative ⊕, so that their order does not matter where
-    reassociation is allowed.
+    What takes more than a look at the two is found when it is first asked for, which has to be before the function is
+    rewritten.
     """
 
     source: Access
     sink: Access
     kind: DependenceKind
-    exact: bool
-    """Whether the relation is exact, and does not hold more than all true pairs."""
-    is_later: bool
-    """Whether the sink stands after the source: there are pairs in one iteration of all common loops too."""
-    reduction: ReductionUpdate | None = None
+    is_before: bool
+    """whether the source stands before the sink"""
+    _updates: Updates
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the relation is exact, and does not hold more than all true pairs."""
+        same_buffer = self.source.buffer is self.sink.buffer
+        return same_buffer and self.source.exact and self.sink.exact
+
+    @cached_property
+    def reduction(self) -> ReductionUpdate | None:
+        """
+        The update `x = x ⊕ …` that the source belongs to, where the sink belongs to one by the same associative and
+        commutative ⊕, so that their order does not matter where reassociation is allowed.
+        """
+        first, second = self._updates.of(self.source.op), self._updates.of(self.sink.op)
+        if first is None or second is None or first.operator != second.operator:
+            return None
+        return first
+
+    @cached_property
+    def is_later(self) -> bool:
+        """Whether the sink runs after the source in one iteration of all common loops: there are pairs in it too."""
+        if not self.is_before or self.reduction is None:
+            return self.is_before
+        # The load of one update always runs before its own store.
+        return self.reduction is not self._updates.of(self.sink.op)
 
     @cached_property
     def exists(self) -> bool:
@@ -157,11 +180,11 @@ class Dependence:
     def equal_loops(self, depth: int, given: int) -> frozenset[int]:
         """See `equal_loops` in `subscript_tests.py`."""
         source, at, sink, to = self._ends
-        return (
-            frozenset()
-            if at is None or to is None
-            else equal_loops(source, at, sink, to, depth, given)
-        )
+        if at is None or to is None:
+            return frozenset()
+        if not self.is_before:  # what is so one way is so the other way, and is looked for once
+            source, at, sink, to = sink, to, source, at
+        return equal_loops(source, at, sink, to, depth, given)
 
     @cached_property
     def common_loops(self) -> tuple[loop.ForOp, ...]:
@@ -313,7 +336,7 @@ class Dependences:
 
     @cached_property
     def _groups(self) -> list[list[Access]]:
-        return _groups(self.scop)
+        return groups_that_may_meet(self.scop)
 
     def possible(
         self, sources: Collection[Access], sinks: Collection[Access]
@@ -377,21 +400,6 @@ def dependences(function: func.FuncOp) -> Dependences:
     return Dependences(function)
 
 
-def _groups(scop: Scop) -> list[list[Access]]:
-    """Accesses that may meet: those of one buffer, and of buffers that may alias it."""
-    by_buffer: dict[SSAValue, list[Access]] = {}
-    for access in scop.accesses:
-        by_buffer.setdefault(access.buffer, []).append(access)
-    if all(map(scop.aliases.is_separate, by_buffer)):
-        return [*by_buffer.values()]
-    groups: list[list[SSAValue]] = []
-    for buffer in by_buffer:
-        met = [g for g in groups if any(scop.aliases.may_alias(buffer, other) for other in g)]
-        groups = [g for g in groups if g not in met]
-        groups.append([*(other for g in met for other in g), buffer])
-    return [[access for access in scop.accesses if access.buffer in group] for group in groups]
-
-
 class _Finder:
     """Pairs accesses of one function."""
 
@@ -419,12 +427,9 @@ class _Finder:
             kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
         else:
             kind = DependenceKind.ANTI
-        reduction, order = _common_reduction(self._updates, source, sink), self._textual_order
-        # The load of one update always runs before its own store.
-        is_own = reduction is not None and self._updates[source.op] is self._updates[sink.op]
-        is_later = order[id(source.op)] < order[id(sink.op)] and not is_own
-        exact = same_buffer and source.exact and sink.exact
-        return Dependence(source, sink, kind, exact, is_later, reduction)
+        order = self._textual_order
+        is_before = order[id(source.op)] < order[id(sink.op)]
+        return Dependence(source, sink, kind, is_before, self._updates)
 
 
 @lru_cache(REMEMBERED)
@@ -487,10 +492,3 @@ def _meet_at_first(source: Around, at: Place | None, sink: Around, to: Place | N
         a is not None and b is not None and value_at(a, first) == value_at(b, second)
         for a, b in zip(at.subscripts, to.subscripts, strict=True)
     )
-
-
-def _common_reduction(updates: Updates, source: Access, sink: Access) -> ReductionUpdate | None:
-    first, second = updates.of(source.op), updates.of(sink.op)
-    if first is None or second is None or first.operator != second.operator:
-        return None
-    return first

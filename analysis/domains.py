@@ -9,7 +9,7 @@ Expressions here are over the parameters and then the variables of the loops aro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import islpy as isl
 from xdsl.ir.affine import (
@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
 
 from ..dialects.affine_bounds import linear_form
 from ..frozen import frozen
+from ..lazy import cached_property
 from .affine_isl import (
     as_map,
     constant,

@@ -215,7 +215,7 @@ class _Parameters:
     def __init__(self, function: func.FuncOp):
         self._body = function.body.block
         self.found: list[SSAValue] = []
-        if any(self._is_parameter(value) for value in _values(self._body)):
+        if IndexType in [type(value.type) for value in _values(self._body)]:
             for op in operations_in(function):
                 self._look_at(op)
 
@@ -248,7 +248,7 @@ class _Parameters:
 
 def _values(block: Block) -> list[SSAValue]:
     """The arguments of a block, and the results of the operations that stand in it."""
-    return [*block.args, *(result for op in operations_of(block) for result in op.results)]
+    return [*block.args, *[result for op in operations_of(block) for result in op.results]]
 
 
 def constant_value(value: SSAValue) -> int | None:

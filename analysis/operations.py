@@ -9,10 +9,13 @@ What looks at every operation reads the private links between them: xDSL's prope
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..dialects import loop
 
 INTEGER_DIVISIONS = (
     arith.DivSIOp,
@@ -112,6 +115,12 @@ def operands_before_and_after(
 def last_operands(op: Operation, number: int) -> tuple[SSAValue, ...]:
     """The last operands, so many."""
     return tuple(op._operands)[len(op._operands) - number :]
+
+
+@cache
+def is_of_scalars(kind: type[Operation]) -> bool:
+    """Whether operations of a class have no buffers for operands or results, and nothing inside, or only end a body."""
+    return kind is loop.YieldOp or kind.name.partition(".")[0] in ("arith", "math")
 
 
 def may_trap(op: Operation) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import islpy as isl
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -15,6 +15,7 @@ from ..dialects.affine_atoms import constant_expr, dim_expr
 from ..dialects.affine_substitution import plus, product, substituted
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
+from ..lazy import cached_property
 from .affine_isl import constant, parameter, pw_aff, variable
 from .boxes import TouchedBox, touched_box
 from .domains import REMEMBERED, Around, LoopPart, Place

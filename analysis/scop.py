@@ -10,8 +10,7 @@ references, 1991; the sets are isl's (Verdoolaege, isl: An integer set library, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property
-from typing import cast
+from typing import Any, cast
 
 import islpy as isl
 from xdsl.dialects import func, memref
@@ -24,10 +23,11 @@ from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr
 from ..dialects.affine_substitution import substituted, used_dims
 from ..frozen import frozen, replaced
+from ..lazy import cached_property
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
-from .operations import blocks_of, last_operands, operands_of, operations_in
+from .operations import blocks_of, is_of_scalars, last_operands, operands_of, operations_in
 
 
 @frozen
@@ -179,12 +179,13 @@ class Scop:
             if loops is None:
                 continue  # a part of an opaque operation
             kind = type(op)
-            if _is_of_scalars(kind):
+            if is_of_scalars(kind):
                 continue
             if kind is loop.ForOp or kind is loop.IfOp:
                 level = levels[id(block)] + 1
-                self._levels = max(self._levels, level)
-                inside = (*loops, cast("loop.ForOp", op)) if kind is loop.ForOp else loops
+                if level > self._levels:
+                    self._levels = level
+                inside: Any = (*loops, op) if kind is loop.ForOp else loops
                 for inner in map(id, blocks_of(op)):
                     loops_of[inner], levels[inner] = inside, level
                 continue
@@ -273,6 +274,21 @@ def around_of(scop: Scop, loops: Sequence[loop.ForOp]) -> Around:
     return frame.around
 
 
+def groups_that_may_meet(scop: Scop) -> list[list[Access]]:
+    """The accesses that may touch one element: those of one buffer, and of buffers that may alias it."""
+    by_buffer: dict[SSAValue, list[Access]] = {}
+    for access in scop.accesses:
+        by_buffer.setdefault(access.buffer, []).append(access)
+    if all(map(scop.aliases.is_separate, by_buffer)):
+        return [*by_buffer.values()]
+    groups: list[list[SSAValue]] = []
+    for buffer in by_buffer:
+        met = [g for g in groups if any(scop.aliases.may_alias(buffer, other) for other in g)]
+        groups = [g for g in groups if g not in met]
+        groups.append([*(other for g in met for other in g), buffer])
+    return [[access for access in scop.accesses if access.buffer in group] for group in groups]
+
+
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
     """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
     map_ = op.map.data
@@ -311,12 +327,6 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
             return []
         case _:
             return [(buffer, written) for buffer in buffers for written in (False, True)]
-
-
-@cache
-def _is_of_scalars(kind: type[Operation]) -> bool:
-    """Whether operations of a class have no buffers for operands, and nothing inside, or only end a body."""
-    return kind is loop.YieldOp or kind.name.partition(".")[0] in ("arith", "math")
 
 
 def _loops_of(buffer: SSAValue, frame: Frame) -> int:

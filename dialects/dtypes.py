@@ -116,7 +116,10 @@ def numpy_dtype(attr: Attribute) -> np.dtype:
 def element_type(dtype: np.dtype) -> ElementType:
     """The element type of a NumPy dtype. Raises KeyError when Stepwell has none for it."""
     dtype = np.dtype(dtype)
-    return bf16 if dtype.name == BFLOAT16 else cast(ElementType, _TYPE_OF[dtype])
+    known = _TYPE_OF.get(dtype)  # asked first: NumPy puts the name together anew each time
+    if known is None and dtype.name == BFLOAT16:
+        return bf16
+    return cast(ElementType, _TYPE_OF[dtype] if known is None else known)
 
 
 def has_element_type(dtype: np.dtype) -> bool:

@@ -12,19 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from struct import pack
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AffineMapAttr,
+    ArrayAttr,
     BoolAttr,
+    BytesAttr,
     DenseArrayBase,
+    FunctionType,
     IndexType,
     IntAttr,
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    VectorType,
     i32,
     i64,
 )
@@ -34,6 +39,7 @@ from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OptionalDef
 
 OpT = TypeVar("OpT", bound=Operation)
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 _NONE: Mapping[str, Attribute] = MappingProxyType({})
 _NO_VALUES: SSAValues[OpResult] = SSAValues(())
@@ -215,10 +221,34 @@ def map_attribute(map_: AffineMap) -> AffineMapAttr:
     return made
 
 
+def numbers_attribute(type_: IntegerType, values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """As `DenseArrayBase.from_list(type_, values)`, of i32 or i64, of numbers that are known to fit."""
+    data = pack(f"<{len(values)}{'i' if type_ is i32 else 'q'}", *values)
+    made: Any = _unchecked(DenseArrayBase, elt_type=type_, data=_unchecked(BytesAttr, data=data))
+    return made
+
+
+def function_type(inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> FunctionType:
+    """As `FunctionType.from_lists(inputs, outputs)`, which asks of each type whether it is an attribute."""
+    return _unchecked(FunctionType, inputs=_array(inputs), outputs=_array(outputs))
+
+
+@lru_cache(maxsize=256)
+def vector_of(element: Attribute, *shape: int) -> VectorType[Attribute]:
+    """As `VectorType(element, shape)`; types are compared by content, and take long to make."""
+    numbers = _array([_unchecked(IntAttr, data=size) for size in shape])
+    scalable = _array([_BITS[False]] * len(shape))
+    return _unchecked(VectorType, element_type=element, shape=numbers, scalable_dims=scalable)
+
+
+def _array(elements: Iterable[Attribute]) -> ArrayAttr[Attribute]:
+    return _unchecked(ArrayAttr, data=tuple(elements))
+
+
 @lru_cache(maxsize=64)
 def operand_segments(*sizes: int) -> DenseArrayBase[IntegerType]:
     """The property that says how many operands each of several lists of operands has."""
-    return DenseArrayBase.from_list(i32, sizes)
+    return numbers_attribute(i32, sizes)
 
 
 _INDEX = IndexType()
@@ -231,6 +261,13 @@ def _integer(value: int, type_: Attribute) -> IntegerAttr[Any]:
     made: IntegerAttr[Any] = object.__new__(IntegerAttr)
     object.__setattr__(made, "value", number)
     object.__setattr__(made, "type", type_)
+    return made
+
+
+def _unchecked(kind: type[AttributeT], **parameters: Any) -> AttributeT:
+    """An attribute of these parameters, which its constructor would look at one by one."""
+    made: Any = object.__new__(kind)
+    made.__dict__.update(parameters)
     return made
 
 

@@ -54,7 +54,8 @@ def is_complex_array(value: object) -> bool:
     """Whether `value` is an array, or a number, of NumPy's complex dtypes that there are here."""
     if not isinstance(value, np.ndarray | np.generic):
         return False
-    return cast("np.ndarray", value).dtype.name in _NAMES
+    dtype = cast("np.ndarray", value).dtype
+    return dtype.kind == "c" and dtype.name in _NAMES
 
 
 def is_complex_dtype(value: object) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..analysis.level import Level
+from ..dialects.leaf_operations import copy_of
 from ..driver.garbage import collector_paused
 from ..driver.options import Options
 from ..errors import StepwellError
@@ -90,7 +91,7 @@ class Lowered:
         Raises StepwellError for a level above the one the program starts at.
         """
         with lowering_lock:
-            return self._at(_level_named(level)).clone()
+            return copy_of(self._at(_level_named(level)), {})
 
     def unscheduled(self) -> ModuleOp:
         """

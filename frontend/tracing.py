@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FileLineColLoc, FunctionType, LocationAttr, ModuleOp
-from xdsl.ir import Operation, Region
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 
+from ..dialects.leaf_operations import append_leaf, function_type, leaf, region_of, structured
 from ..dialects.resources import Loan
 from . import public as public  # what is done with a Tensor needs the functions entered
 from .performance_warnings import RepeatedLines
@@ -69,8 +70,9 @@ class Trace(Recording):
     def module(self, results: Sequence[Tensor]) -> ModuleOp:
         """The module of the function `main` that returns `results`. The trace is finished then."""
         values = [tensor.value for tensor in results]
-        self.block.add_op(func.ReturnOp(*values))
-        type_ = FunctionType.from_lists(
+        append_leaf(self.block, leaf(func.ReturnOp, values))
+        type_ = function_type(
             [arg.type for arg in self.block.args], [value.type for value in values]
         )
-        return ModuleOp([func.FuncOp("main", type_, Region(self.block))])
+        properties = {"sym_name": StringAttr("main"), "function_type": type_}
+        return ModuleOp([structured(func.FuncOp, (), (region_of(self.block),), (), properties)])

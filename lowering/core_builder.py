@@ -13,13 +13,19 @@ from typing import TypeVar
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..analysis.alias import Aliases
 from ..analysis.effects import has_no_effect
 from ..analysis.operations import block_of
-from ..dialects.leaf_operations import append_leaf, insert_leaf_before, leaf, structured
+from ..dialects.leaf_operations import (
+    append_leaf,
+    insert_leaf_before,
+    leaf,
+    numbers_attribute,
+    structured,
+)
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -245,4 +251,4 @@ def predicate(name: str) -> Properties:
 @lru_cache(maxsize=256)
 def lane_position(lane: int) -> Properties:
     """Of what extracts or inserts one element of a vector."""
-    return {"static_position": DenseArrayBase.from_list(i64, (lane,))}
+    return {"static_position": numbers_attribute(i64, (lane,))}

@@ -30,6 +30,7 @@ from .emit_values import (
     fast_math,
     intrinsic_suffix,
     lane_numbers,
+    number_text,
     type_text,
 )
 
@@ -118,8 +119,11 @@ def _selection(w: FunctionWriter, op: Operation) -> None:
 
 def _constant(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.ConstantOp)
-    (result,) = op.results
-    w.constant(result, constant_text(result.type, op.value))
+    (result,), value = op.results, op.value
+    if type(value) is IntegerAttr:  # as most are: an attribute takes longer to hash than to write
+        w.constant(result, number_text(type_text(result.type), value.value.data))
+    else:
+        w.constant(result, constant_text(result.type, value))
 
 
 def _undefined(w: FunctionWriter, op: Operation) -> None:

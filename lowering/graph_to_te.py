@@ -16,7 +16,6 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FunctionType,
     ModuleOp,
     TensorType,
     UnitAttr,
@@ -33,6 +32,7 @@ from ..dialects.control_flow import ControlFlow
 from ..dialects.graph import GraphOp
 from ..dialects.graph.shapes import is_static
 from ..dialects.interfaces import DefinedInTe
+from ..dialects.leaf_operations import function_type
 from ..dialects.loop import UNSIGNED
 from ..dialects.shaped import Tensor, shape_of
 from ..dialects.te.builder import TeBuilder, signless_tensor
@@ -93,7 +93,7 @@ def _signless(type_: Attribute) -> Attribute:
 def _convert_function(function: func.FuncOp) -> None:
     """Give the function signless types, marks for what was unsigned, and a body of te."""
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
-    function.properties["function_type"] = FunctionType.from_lists(
+    function.properties["function_type"] = function_type(
         [_signless(type_) for type_ in inputs], [_signless(type_) for type_ in outputs]
     )
     _mark_unsigned(function, "arg_attrs", inputs)

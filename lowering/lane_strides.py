@@ -30,12 +30,13 @@ from ..analysis.masks import known_lanes
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.dtypes import bit_width, is_float
+from ..dialects.leaf_operations import vector_of
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .core_builder import CoreBuilder, Properties
 from .lane_grids import Grid, load_from_grid
 from .lane_subscripts import phase_of, reach, row_major, varying_part
-from .lane_values import LaneValues, shuffled, vector_type
+from .lane_values import LaneValues, shuffled
 
 REGISTER_BYTES = 64
 """Of the widest vectors that are shuffled at once: LLVM takes shuffles of several registers to pieces element by element."""
@@ -195,12 +196,12 @@ def _from_grid(
     if runs is None or place.block is None or not is_shared or place.apart == 1:
         return None
     first = start * place.apart - place.block
-    type_ = vector_type(memref_type(place.buffer).element_type, width)
+    type_ = vector_of(memref_type(place.buffer).element_type, width)
 
     def load(number: int, there: tuple[bool, ...]) -> SSAValue:
         if not any(there):
             return zeros()
-        part = None if all(there) else values.dense(vector_type(i1, width), there)
+        part = None if all(there) else values.dense(vector_of(i1, width), there)
         return _load(place, first + number * width, width, part, values, builder)
 
     def zeros() -> SSAValue:
@@ -300,7 +301,7 @@ def _load(
 ) -> SSAValue:
     """So many neighbours, from an offset behind the first lane's element on."""
     element = memref_type(place.buffer).element_type
-    type_ = vector_type(element, width)
+    type_ = vector_of(element, width)
     operands = (place.buffer, *_indices(place, offset, values, builder))
     if mask is None:
         return builder.read(vector.LoadOp, operands, type_, mark=width)
@@ -412,7 +413,7 @@ def _lanes_of(
         return mask
     known = known_lanes(mask)
     if known is not None:
-        return values.dense(vector_type(i1, width), [known[lane] for lane in lanes])
+        return values.dense(vector_of(i1, width), [known[lane] for lane in lanes])
     return shuffled(builder, mask, mask, lanes)
 
 
@@ -427,7 +428,7 @@ def _spread_mask(
     """Of so many neighbours, an offset behind the first lane's element, those that lanes that run read."""
     if mask is None or apart == 1:
         return mask
-    none = values.dense(vector_type(i1, width), [0])
+    none = values.dense(vector_of(i1, width), [0])
     elements = range(offset, offset + width)
     return shuffled(builder, mask, none, [width if n % apart else n // apart for n in elements])
 

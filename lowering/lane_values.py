@@ -13,7 +13,6 @@ from typing import Protocol, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
     MemRefType,
@@ -29,7 +28,7 @@ from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.affine_substitution import used_dims
 from ..dialects.dtypes import is_float
-from ..dialects.leaf_operations import take_name
+from ..dialects.leaf_operations import numbers_attribute, take_name, vector_of
 from .affine_to_arith import AffineExpander
 from .core_builder import CoreBuilder, CoreLoop, Properties, lane_position
 from .vector_loops import VectorLoop
@@ -105,7 +104,7 @@ class LaneValues:
         return builder.shared(vector.BroadcastOp, (new,), self.type_of(new.type), mark=self.lanes)
 
     def type_of(self, element: Attribute) -> VectorType[Attribute]:
-        return vector_type(element, self.lanes)
+        return vector_of(element, self.lanes)
 
     def counted(self, builder: CoreBuilder, first: SSAValue, stride: int) -> SSAValue:
         """`first + stride * lane`"""
@@ -181,14 +180,8 @@ class LaneValues:
 
 
 @lru_cache(maxsize=256)
-def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
-    """Types are compared by content, and take long to make."""
-    return VectorType(element, (lanes,))
-
-
-@lru_cache(maxsize=256)
 def _zeros(element: Attribute, lanes: int) -> DenseIntOrFPElementsAttr:
-    return elements(vector_type(element, lanes), [0.0 if is_float(element) else 0])
+    return elements(vector_of(element, lanes), [0.0 if is_float(element) else 0])
 
 
 @lru_cache(maxsize=256)
@@ -217,14 +210,14 @@ def inserted(builder: CoreBuilder, value: SSAValue, into: SSAValue, lane: int) -
 
 def shuffled(builder: CoreBuilder, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
     """The vector of these lanes of two vectors; those of the second are counted on from the first's."""
-    type_ = vector_type(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
+    type_ = vector_of(cast("VectorType[Attribute]", a.type).element_type, len(lanes))
     chosen = tuple(lanes)
     return builder.shared(vector.ShuffleOp, (a, b), type_, _mask(chosen), mark=chosen)
 
 
 @lru_cache(maxsize=1024)
 def _mask(lanes: tuple[int, ...]) -> Properties:
-    return {"mask": DenseArrayBase.from_list(i64, lanes)}
+    return {"mask": numbers_attribute(i64, lanes)}
 
 
 def both(builder: CoreBuilder, a: SSAValue | None, b: SSAValue) -> SSAValue:

@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     DictionaryAttr,
-    FunctionType,
     IndexType,
     ModuleOp,
     SymbolRefAttr,
@@ -43,7 +42,7 @@ from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..analysis.structure import Numbered, Structure, kernel_structure
 from ..dialects import loop, te
-from ..dialects.leaf_operations import insert_leaf_before, leaf
+from ..dialects.leaf_operations import append_leaf, function_type, insert_leaf_before, leaf
 from ..dialects.scalar import ANY_ORDER
 from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
@@ -128,7 +127,7 @@ class _Module:
         of = dict(zip(outside, block.args, strict=True))
         function = func.FuncOp(
             name,
-            FunctionType.from_lists([arg.type for arg in block.args], []),
+            function_type([arg.type for arg in block.args], []),
             Region(block),
             visibility="private",
             arg_attrs=marks,
@@ -146,7 +145,7 @@ class _Module:
         body = _KernelBody(self, function, name, builder, nests)
         body.bind(op.body.block, [of[value] for value in op.inputs])
         body.convert(op.body.block, [of[value] for value in op.destinations])
-        builder.insert(func.ReturnOp())
+        append_leaf(block, leaf(func.ReturnOp, ()))
         return name
 
     def _argument_attributes(self, op: te.KernelOp, passed: SSAValue) -> DictionaryAttr:

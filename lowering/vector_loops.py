@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ..analysis.interleaved import LaneStores
 from ..analysis.neighbours import ChosenLoad, chosen_loads
-from ..analysis.operations import operations_within
+from ..analysis.operations import operands_before_and_after, operations_of_kinds
 from ..analysis.recurrences import varying_values
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
@@ -63,11 +63,13 @@ class VectorLoop:
         of the function's stores.
         """
         chosen = chosen_loads(for_op) or {}
+        low = for_op.lower_map.data
+        low_operands, _ = operands_before_and_after(for_op, low.num_dims)
         return VectorLoop(
             for_op.induction_variable,
             for_op.step.value.data,
-            for_op.lower_map.data.results[0],
-            tuple(for_op.lower_operands),
+            low.results[0],
+            low_operands,
             _reductions(for_op, updates),
             {op: update for update in running for op in (update.combine, update.store)},
             stores,
@@ -79,17 +81,16 @@ class VectorLoop:
 def _reductions(
     for_op: loop.ForOp, updates: Mapping[Operation, ReductionUpdate]
 ) -> dict[Operation, ReductionUpdate]:
-    if not any(for_op.is_ancestor(update.load) for update in updates.values()):
+    loads = operations_of_kinds(for_op, {loop.LoadOp}) if updates else ()
+    found = [update for update in map(updates.get, loads) if update is not None]
+    if not found:
         return {}
     varying = varying_values(for_op)
-    found: dict[Operation, ReductionUpdate] = {}
-    for op in operations_within(for_op.body):
-        update = updates.get(op)
-        if update is None or op is not update.load:
-            continue
-        if not any(v in varying for v in update.load.operands_):
-            found[update.combine] = update
-    return found
+    return {
+        update.combine: update
+        for update in found
+        if not any(v in varying for v in update.load.operands_)
+    }
 
 
 def _only_for(chosen: Mapping[memref.LoadOp, ChosenLoad]) -> set[Operation]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..cache.folder import measurements_folder
 from ..errors import StepwellError
 from ..frozen import frozen
+from ..lazy import cached_property
 from ..spelling import did_you_mean
 from .core import Cache, Core
 from .estimates import complete, in_proportion, with_last_cache, with_loads_begun

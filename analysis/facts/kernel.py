@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
-from functools import cached_property
 from math import isnan, prod
 
 from xdsl.dialects import arith, memref, tensor
@@ -18,6 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import memref_type, tensor_type
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..constants import constant_bytes
 from ..neighbours import may_be_held
 

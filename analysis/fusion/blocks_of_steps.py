@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -13,6 +12,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from ...dialects import loop, te
 from ...dialects.affine_bounds import linear_form
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..operations import comes_after, is_before, used_from_above
 from .loop_operands import BLOCK, LEAST_STEPS
 

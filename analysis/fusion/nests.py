@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 
 from xdsl.dialects import arith
@@ -24,6 +24,7 @@ from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
 from ...dialects.te.text import Number
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..cost import body_cost, is_data_movement, is_extension, only_selects, reads_behind
 
 NAMED = 3

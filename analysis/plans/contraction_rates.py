@@ -7,9 +7,8 @@ wait of its own at the beginning of each piece.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from ...frozen import frozen
+from ...lazy import cached_property
 from ...targets.estimates import L3_SECONDS, MEMORY_SECONDS
 from ...targets.rates import ROWS_PANELS
 from ...targets.target import Target

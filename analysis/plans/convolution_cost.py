@@ -8,10 +8,10 @@ loads, what comes from L2 and beyond it, and the copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import product
 from math import inf, log2, prod
 
+from ...lazy import cached_property
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost

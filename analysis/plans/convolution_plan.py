@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from ...frozen import frozen
+from ...lazy import cached_property
 
 SizedAxes: TypeAlias = tuple[tuple[int, int], ...]
 """Axes, with how many elements there are of each."""

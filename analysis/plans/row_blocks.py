@@ -9,10 +9,11 @@ Not Need O(n^2) Memory", 2021, without their running maximum: a block of rows of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from heapq import nsmallest
 
 from ...frozen import replaced
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Contraction, Home, KernelFacts
 from .cost import (

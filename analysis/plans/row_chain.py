@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..facts import (
     Access,
     Contraction,

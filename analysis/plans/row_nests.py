@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import combinations
 from math import prod
 
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..facts import Access, Axis, KernelFacts, Role, Subscript, groups_of
 from ..interleaved import MOST_APART
 

@@ -65,7 +65,7 @@ def _proposed(facts: KernelFacts, target: Target) -> tuple[RowsPlan, ...]:
     if short:
         searches.append(_Search(Decisions(facts, target, short), target))
     found = [search.found() for search in searches]
-    first = min(range(len(found)), key=lambda n: searches[n].seconds[found[n][0]])
+    first = min(range(len(found)), key=lambda n: searches[n].looked_at[found[n][0]][0])
     return (*found[first], *(plan for n, plans in enumerate(found) if n != first for plan in plans))
 
 
@@ -75,9 +75,8 @@ class _Search:
     def __init__(self, decisions: Decisions, target: Target):
         self.decisions = decisions
         self.model = model(decisions.facts, target)
-        self.seconds: dict[RowsPlan, float] = {}
-        self.moving: dict[RowsPlan, float] = {}
-        """the part of these in which data move, behind arithmetic or not"""
+        self.looked_at: dict[RowsPlan, tuple[float, float]] = {}
+        """seconds of the plans, and of these the part in which data move, behind arithmetic or not"""
         most = hiding_vectors(target.core)
         # More than hide latencies shorten the code's jumps; fewer leave registers free.
         self.vectors = [most, *(most >> n for n in range(1, most.bit_length())), 2 * most]
@@ -99,8 +98,9 @@ class _Search:
             self._vary_traffic()
             if self._best == before:
                 break
-        best, cheapest = self._best, sorted(self.seconds, key=lambda plan: self.seconds[plan])
-        return (best, *(plan for plan in cheapest if plan != best))
+        best = self._best
+        cheapest = sorted(self.looked_at.items(), key=lambda item: item[1][0])
+        return (best, *(plan for plan, _ in cheapest if plan != best))
 
     def _first_plans(self) -> Iterator[RowsPlan]:
         """Each structure with each traffic: many are equal, as most kernels have nothing to ask for or to store past caches."""
@@ -115,10 +115,12 @@ class _Search:
         with the fewest memory instructions in a loop, each of which a prefetcher learns to follow by itself, where data
         are waited for most of the time; of these, the first that was looked at.
         """
-        most = min(self.seconds.values()) * RESOLUTION
-        near = [plan for plan, seconds in self.seconds.items() if seconds <= most]
-        least = min(self.moving[plan] for plan in near) * RESOLUTION
-        equal = [plan for plan in near if self.moving[plan] <= least]
+        most = min(seconds for seconds, _ in self.looked_at.values()) * RESOLUTION
+        near = [
+            (plan, moving) for plan, (seconds, moving) in self.looked_at.items() if seconds <= most
+        ]
+        least = min(moving for _, moving in near) * RESOLUTION
+        equal = [plan for plan, moving in near if moving <= least]
         if not self._waits(equal[0]):
             return equal[0]
         followed = {plan: self.model.followed(plan) for plan in equal}
@@ -136,9 +138,9 @@ class _Search:
         return self.model.cost(plan).bound == WAITING
 
     def _look_at(self, plan: RowsPlan) -> None:
-        if plan not in self.seconds:
-            cost, self.moving[plan] = self.model.cost_and_moving(plan)
-            self.seconds[plan] = cost.seconds
+        if plan not in self.looked_at:
+            cost, moving = self.model.cost_and_moving(plan)
+            self.looked_at[plan] = cost.seconds, moving
 
     def _in_blocks(self, plan: RowsPlan, vectors: int) -> RowsPlan:
         """The plan with blocks of so many vectors in each nest that runs in lanes."""

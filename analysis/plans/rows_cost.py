@@ -111,14 +111,16 @@ class Model(RowInstructions):
         fetched = tuple(fetch for fetch in plan.fetched if fetch.nest == number)
         kept |= self.held(self.nests, plan, number)
         key = (number, own, fused, plan.staged, plan.fetched, plan.nontemporal, kept)
-        if key not in self._known:
+        known = self._known.get(key)
+        if known is None:
             work = self._work(number, own, kept, plan.fused > 0)
             computing, accessing, issued, chained, ended = work
             accessing += sum(self._asking(nest, plan, fetch) for fetch in fetched)
             moving = self._reading(number, plan) + self._writing(number, plan)
             moving += sum(self._fetching(plan, fetch) for fetch in fetched)
-            self._known[key] = Times(computing, accessing, chained, ended, moving, issued)
-        return self._known[key]
+            known = Times(computing, accessing, chained, ended, moving, issued)
+            self._known[key] = known
+        return known
 
     # What the ports do.
 

@@ -10,7 +10,6 @@ Accelerators", MICRO 2016, who call this the reuse model.)
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -21,6 +20,7 @@ from ...dialects.graph import ConvOp
 from ...dialects.shaped import Tensor, shape_of, tensor_type
 from ...dialects.type_memo import remembered
 from ...frozen import frozen, replaced
+from ...lazy import cached_property
 from ...targets.target import Target
 from .cost import Cost, kept_bytes, time_text
 from .operation_cost import predicted_alone

@@ -12,6 +12,7 @@ from xdsl.irdl import operand_def, result_def
 from ..combiner import Combiner
 from ..dtypes import is_bool
 from ..interfaces import Array, DefinedInTe
+from ..leaf_operations import fill
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
@@ -47,8 +48,8 @@ class MatmulOp(GraphOp, DefinedInTe, RowWise):
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)"
 
     def __init__(self, lhs: Value, rhs: Value):
-        result_type = self.infer_type(tensor_type(lhs), tensor_type(rhs))
-        super().__init__(operands=[lhs, rhs], result_types=[result_type])
+        lhs, rhs = SSAValue.get(lhs), SSAValue.get(rhs)
+        fill(self, (lhs, rhs), (self.infer_type(tensor_type(lhs), tensor_type(rhs)),))
 
     @classmethod
     def infer_type(cls, lhs: Tensor, rhs: Tensor) -> Tensor:

@@ -49,6 +49,7 @@ from ..leaf_operations import (
     map_of,
     operand_segments,
     region_of,
+    set_name,
 )
 from .access import Index, bound, verify_affine, verify_map
 from .attributes import (
@@ -85,6 +86,12 @@ def step_attribute(step: int) -> IntegerAttr[IndexType]:
 @lru_cache(maxsize=1024)
 def _name(name: str) -> StringAttr:
     return StringAttr(name)
+
+
+@lru_cache(maxsize=1024)
+def _hint(name: str) -> str | None:
+    """What the variable of a loop is called in the text."""
+    return SSAValue.extract_valid_name(name.replace(".", "_"))
 
 
 _INDEX = IndexType()
@@ -129,7 +136,7 @@ class ForOp(IRDLOperation):
         if body is None:
             block = block_with([_INDEX])
             append_leaf(block, YieldOp())
-            block.args[0].name_hint = loop_name.replace(".", "_")
+            set_name(block.args[0], _hint(loop_name))
             body = region_of(block)
         lower_map, lower_operands = bound(lower)
         upper_map, upper_operands = bound(upper)

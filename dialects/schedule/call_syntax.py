@@ -118,6 +118,9 @@ def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     first = names_of(step_class)[0]
     for name, value in values.items():
+        if type(value) is str and hints[name] is str:  # as most are
+            result[name] = value
+            continue
         value = spelled(value, is_target=name == first)
         if not fits(value, hints[name]):
             raise StepwellError(

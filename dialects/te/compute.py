@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -52,8 +51,9 @@ from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..by_position import by_position
 from ..combiner import Combiner
-from ..leaf_operations import fill, operand_segments
+from ..leaf_operations import fill, numbers_attribute, operand_segments
 from ..shaped import Tensor, tensor_type
+from ..type_memo import remembered
 from .terms import YieldOp, dealt, verify_element, verify_term
 from .text import (
     Number,
@@ -144,7 +144,7 @@ class ComputeOp(IRDLOperation):
         dynamic = [it.extent for it in iterators if isinstance(it.extent, SSAValue)]
         extents = [it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX for it in iterators]
         properties: dict[str, Attribute] = {
-            "extents": DenseArrayBase.from_list(i64, extents),
+            "extents": numbers_attribute(i64, extents),
             "num_parallel": IntegerAttr(len(parallel), i64),
             "maps": ArrayAttr(
                 [UnitAttr() if read.map is None else AffineMapAttr(read.map) for read in reads]
@@ -470,7 +470,7 @@ class ComputeOp(IRDLOperation):
         return op
 
 
-@lru_cache(maxsize=1 << 12)
+@remembered
 def _numbers(extents: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return extents.get_values()
 

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.operations import operands_of
+from ...dialects.leaf_operations import numbers_attribute, vector_of
 from ...dialects.type_memo import remembered
 from ...dialects.upstream.arith import VectorCmpfOp, VectorCmpiOp, VectorSelectOp
 from ...dialects.upstream.arith_casts import CASTS
@@ -235,19 +236,14 @@ def extract_lane(e: Emitter, vector: SSAValue, lane: int) -> SSAValue:
 
 def shuffle(e: Emitter, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
     """The lanes of two vectors that `mask` numbers, those of `b` after those of `a`."""
-    result = _vector_type(cast(AnyVector, a.type).element_type, len(mask))
+    result = vector_of(cast(AnyVector, a.type).element_type, len(mask))
     return e.emit(llvm.ShuffleVectorOp, (a, b), result, {"mask": _mask(tuple(mask))})
-
-
-@lru_cache(maxsize=256)
-def _vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
-    return VectorType(element, (lanes,))
 
 
 @lru_cache(maxsize=1024)
 def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     """Transpositions in registers repeat a few masks again and again."""
-    return DenseArrayBase.from_list(i32, lanes)
+    return numbers_attribute(i32, lanes)
 
 
 def select(

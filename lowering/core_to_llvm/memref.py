@@ -47,6 +47,9 @@ from .types import (
 BUFFER_ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector there is. Of every buffer that lowering makes."""
 
+_ALLOCATE = llvm.LLVMFunctionType((i64, i64), POINTER)
+_FREE = llvm.LLVMFunctionType((POINTER,))
+
 MAX_STACK_BYTES = 1 << 20
 """Bytes of `memref.alloca` in one function; a thread's whole stack is 8 MiB on Linux."""
 
@@ -124,7 +127,7 @@ def _convert_alloc(e: Emitter, op: Operation) -> None:
     else:
         mask = e.constant(-alignment)
         padded = e.emit(llvm.AndOp, (e.ssa(e.add(size, alignment - 1)), mask), i64)
-    e.symbols.declare("aligned_alloc", llvm.LLVMFunctionType((i64, i64), POINTER), op)
+    e.symbols.declare("aligned_alloc", _ALLOCATE, op)
     pointer = e.call("aligned_alloc", (e.constant(alignment), e.ssa(padded)), POINTER)
     assert pointer is not None
     _bind_buffer(e, op, sizes, pointer)
@@ -134,7 +137,7 @@ def _convert_dealloc(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.DeallocOp)
     if op in e.hoisted:
         return
-    e.symbols.declare("free", llvm.LLVMFunctionType((POINTER,)), op)
+    e.symbols.declare("free", _FREE, op)
     e.call("free", (e.memref(op.memref).pointer,), None)
 
 

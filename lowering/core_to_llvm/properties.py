@@ -10,7 +10,6 @@ from typing import cast
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     IntegerAttr,
     IntegerType,
     NoneAttr,
@@ -23,13 +22,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.leaf_operations import leaf, word_attribute
+from ...dialects.leaf_operations import leaf, numbers_attribute, word_attribute
 from ...dialects.type_memo import remembered
 
 NO_OVERFLOW = IntegerAttr(0, i32)
 NSW = IntegerAttr(1, i32)
 NO_FASTMATH = llvm.FastMathAttr(None)
-_NO_BUNDLES = DenseArrayBase.from_list(i32, ())
+_NO_BUNDLES = numbers_attribute(i32, ())
 _C = llvm.CallingConventionAttr("ccc")
 _MARK = UnitAttr()
 _FIXED = NoneAttr()
@@ -62,7 +61,7 @@ def intrinsic_call(
         "intrin": StringAttr(name),
         "fastmathFlags": fastmath or NO_FASTMATH,
         "op_bundle_sizes": _NO_BUNDLES,
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
+        "operandSegmentSizes": numbers_attribute(i32, (operands, 0)),
     }
 
 
@@ -74,14 +73,14 @@ def call_of(name: str, operands: int) -> dict[str, Attribute]:
         "fastmathFlags": NO_FASTMATH,
         "CConv": _C,
         "op_bundle_sizes": _NO_BUNDLES,
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, (operands, 0)),
+        "operandSegmentSizes": numbers_attribute(i32, (operands, 0)),
     }
 
 
 @lru_cache(maxsize=1024)
 def segments(*sizes: int) -> dict[str, Attribute]:
     """How many operands each of the groups has that an operation takes."""
-    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
+    return {"operandSegmentSizes": numbers_attribute(i32, sizes)}
 
 
 @lru_cache(maxsize=1024)
@@ -127,7 +126,7 @@ def element_address(
 
 @lru_cache(maxsize=1024)
 def _numbers(raw: tuple[int, ...]) -> Attribute:
-    return DenseArrayBase.from_list(i32, raw)
+    return numbers_attribute(i32, raw)
 
 
 def fastmath_of(op: Operation, name: str = "fastmath") -> llvm.FastMathAttr:

@@ -9,7 +9,7 @@ it needs no value of its own.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import TypeAlias, TypeGuard, cast
 
@@ -36,9 +36,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.leaf_operations import vector_of
 from ...dialects.type_memo import remembered
 from ...errors import StepwellError
 from ...frozen import frozen
+from ...lazy import cached_property
 
 POINTER = llvm.LLVMPointerType()
 
@@ -139,7 +141,7 @@ def scalar_type(type_: Attribute) -> Attribute:
         case VectorType():
             if type_.get_num_dims() != 1 or type_.get_num_scalable_dims():
                 raise ValueError(f"{type_}, which is not a fixed 1-D vector")
-            return VectorType(scalar_type(type_.element_type), type_.get_shape())
+            return vector_of(scalar_type(type_.element_type), *type_.get_shape())
         case llvm.LLVMPointerType() | llvm.LLVMStructType() | llvm.LLVMArrayType():
             return type_
         case _:
@@ -157,7 +159,7 @@ def memory_type(type_: Attribute) -> Attribute:
     if register == i1:
         return i8
     if is_vector(register) and register.element_type == i1:
-        return VectorType(i8, register.get_shape())
+        return vector_of(i8, *register.get_shape())
     return register
 
 

@@ -13,10 +13,11 @@ from typing import cast
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
-    VectorType,
+    IntegerType,
     i32,
     i64,
 )
@@ -24,6 +25,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...analysis.masks import lanes_that_may_hold
 from ...analysis.operations import operands_of
+from ...dialects.leaf_operations import vector_of
+from ...dialects.type_memo import remembered
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
@@ -34,6 +37,7 @@ from .types import AnyVector, checked, element_bytes, is_vector, memory_type
 _Floats = Float16Type | Float32Type | Float64Type
 
 
+@remembered
 def _lanes(type_: Attribute) -> int:
     return cast(AnyVector, type_).get_shape()[0]
 
@@ -203,7 +207,13 @@ def _convert_shuffle(e: Emitter, op: Operation) -> None:
     a, b = e.value(v1), e.value(v2)
     if a.type is not b.type and a.type != b.type:
         raise unsupported(op, f"of {v1.type} and {v2.type}")
-    e.bind(result, shuffle(e, a, b, list(op.mask.get_values())))
+    e.bind(result, shuffle(e, a, b, _numbered_lanes(op.mask)))
+
+
+@remembered
+def _numbered_lanes(mask: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """The lanes that a mask of `vector.shuffle` numbers."""
+    return mask.get_values()
 
 
 def _convert_extract(e: Emitter, op: Operation) -> None:
@@ -238,7 +248,7 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
     type_ = result_type(op)
     lanes = _lanes(type_)
     # In 32 bits, of which a register holds as many as of f32: below 0 and beyond the lanes all is said.
-    counted = VectorType(i32, (lanes,))
+    counted = vector_of(i32, lanes)
     iota = e.emit(llvm.ConstantOp, (), counted, {"value": _numbers_of_lanes(lanes)})
     size = e.value(op.mask_dim_sizes[0])
     for name, limit in (("llvm.smax.i64", 0), ("llvm.smin.i64", lanes)):
@@ -252,7 +262,7 @@ def _convert_create_mask(e: Emitter, op: Operation) -> None:
 @lru_cache(maxsize=64)
 def _numbers_of_lanes(lanes: int) -> Attribute:
     """0, 1, 2 …, in 32 bits each."""
-    return dense_vector(VectorType(i32, (lanes,)), range(lanes))
+    return dense_vector(vector_of(i32, lanes), range(lanes))
 
 
 # Arithmetic.

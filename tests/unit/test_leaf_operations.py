@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from stepwell.analysis.operations import operands_of
+from stepwell.dialects import leaf_operations
 from stepwell.dialects.leaf_operations import (
     append_leaf,
     bit_attribute,
@@ -18,12 +19,14 @@ from stepwell.dialects.leaf_operations import (
     jump,
     keep_name,
     leaf,
+    numbers_attribute,
     region_of,
     replace_uses,
     set_name,
     set_operands,
     structured,
     take_name,
+    vector_of,
     word_attribute,
 )
 from stepwell.dialects.shaped import row_major
@@ -37,8 +40,10 @@ from stepwell.lowering.core_to_llvm.properties import (
 from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import (
     BoolAttr,
+    DenseArrayBase,
     FileLineColLoc,
     FloatAttr,
+    FunctionType,
     IndexType,
     IntAttr,
     IntegerAttr,
@@ -192,6 +197,19 @@ def test_numbers_are_attributes_as_xdsl_makes_them(value: int):
         (row_major(f32, ()), MemRefType(f32, ())),
         (function_type([i64, f32], VOID), llvm.LLVMFunctionType([i64, f32])),
         (function_type([], f32), llvm.LLVMFunctionType([], f32)),
+        (
+            leaf_operations.function_type([i64, LANES], [f32]),
+            FunctionType.from_lists([i64, LANES], [f32]),
+        ),
+        (leaf_operations.function_type([], []), FunctionType.from_lists([], [])),
+        (vector_of(f32, 8), VectorType(f32, [8])),
+        (vector_of(i1, 2, 4), VectorType(i1, [2, 4])),
+        (numbers_attribute(i32, (1, -2, 3)), DenseArrayBase.from_list(i32, (1, -2, 3))),
+        (numbers_attribute(i32, ()), DenseArrayBase.from_list(i32, ())),
+        (
+            numbers_attribute(i64, (2**63 - 1, -(2**63))),
+            DenseArrayBase.from_list(i64, (2**63 - 1, -(2**63))),
+        ),
     ],
     ids=str,
 )

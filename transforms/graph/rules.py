@@ -15,7 +15,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, ClassVar, TypeAlias, cast
 
 from xdsl.builder import Builder
@@ -31,6 +31,7 @@ from ...analysis.levels import Level
 from ...dialects import graph
 from ...dialects.graph.expressions import Expr
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass

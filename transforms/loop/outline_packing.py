@@ -11,7 +11,6 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FunctionType,
     ModuleOp,
     NoneAttr,
 )
@@ -25,6 +24,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.structure import Structure, structure
 from ...dialects import loop
+from ...dialects.leaf_operations import function_type
 from ...dialects.resources import INLINE_LIMIT
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
@@ -235,7 +235,7 @@ class _Outliner:
         marks = [loop.CONSTANT] * len(packing.sources) + [loop.RESULT]
         new = func.FuncOp(
             self._load.unique(f"{function.sym_name.data}.{packing.name}"),
-            FunctionType.from_lists(block.arg_types, []),
+            function_type(block.arg_types, []),
             Region(block),
             visibility="private",
             arg_attrs=ArrayAttr(DictionaryAttr({mark: loop.MARK}) for mark in marks),
@@ -283,5 +283,5 @@ def _add_argument(function: func.FuncOp, place: int, packing: Packing) -> SSAVal
 def _set_arguments(function: func.FuncOp, marks: Sequence[DictionaryAttr]) -> None:
     """Let the function's type and attributes say what its block takes."""
     types, results = function.body.block.arg_types, function.function_type.outputs.data
-    function.function_type = FunctionType.from_lists(types, results)
+    function.function_type = function_type(types, results)
     function.arg_attrs = ArrayAttr(marks)

@@ -12,7 +12,6 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FunctionType,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -29,7 +28,7 @@ from ...analysis.memory_packing import Packing, pack
 from ...analysis.memory_plan import bytes_of
 from ...analysis.operations import operations_in
 from ...dialects import loop
-from ...dialects.leaf_operations import index_attribute, leaf, replace_uses
+from ...dialects.leaf_operations import function_type, index_attribute, leaf, replace_uses
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
 from ..remarks import remark
@@ -277,5 +276,5 @@ def _add_arena_argument(function: func.FuncOp, type_: ArenaType) -> SSAValue:
     arena.name_hint = "arena"
     function.arg_attrs = ArrayAttr([*attributes, DictionaryAttr({loop.ARENA: loop.MARK})])
     old = function.function_type
-    function.function_type = FunctionType.from_lists([*old.inputs, type_], list(old.outputs))
+    function.function_type = function_type([*old.inputs, type_], old.outputs)
     return arena

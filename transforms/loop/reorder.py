@@ -212,13 +212,14 @@ def _check(
         return space.map(lambda t: [*t[:first], *(moved[op] for op in new), *t[first + 1 :]])
 
     is_perfect = not sinking.segments
+    others: list[Dependence] = []  # than those that stay in one iteration of all of the loops
     check_order(
         step,
         nest,
         old[0],
         lambda _: order(),
         remedy="skew the inner loop by the outer one, or leave the order of these two",
-        is_free=is_free_within(old) if is_perfect else is_reduction,
+        is_free=is_free_within(old, others) if is_perfect else is_reduction,
     )
     given = len(loops_around(old[0]))
 
@@ -227,8 +228,9 @@ def _check(
             # The loops that its start depends on are around it still, so that its variable is the same too.
             return is_perfect and keeps and dependence.stays_inside([for_op], given)
 
-        claimed = for_op.kind.data
-        return kind_after(nest, old[0], lambda _: order(), first + number, claimed, stays)
+        position, claimed = first + number, for_op.kind.data
+        among = others if is_perfect and keeps else None
+        return kind_after(nest, old[0], lambda _: order(), position, claimed, among, stays)
 
     return {op: kind(n, op) for n, op in enumerate(new)}
 

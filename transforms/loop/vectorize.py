@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import islpy as isl
@@ -12,7 +12,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import constant
-from ...analysis.alias import Aliases
 from ...analysis.dependence import Dependence
 from ...analysis.operations import operations_in
 from ...analysis.recurrences import varying_values
@@ -32,7 +31,7 @@ from ..step_support.nest import Nest, Nests, loops_around
 from ..step_support.order import TimeSpace, agreeing, check_order, is_free_within
 from ..step_support.planning import planner, step_pass
 from ..step_support.refusal import Refusal, refuse, refuse_dependence
-from ..step_support.rewrite import BoundExprs, body_ops, upper_bound
+from ..step_support.rewrite import BoundExprs, body_ops, lower_bound, upper_bound
 from ..step_support.trip_count import TripCount
 from .split import SplitPlan, plan_split
 
@@ -128,19 +127,20 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
     if step.width not in (0, trips):
         plan = _with_split(step, nests, plan)
     order = cache(lambda: _lane_order(plan))
-    if plan.split is not None and TimeSpace(nest).lower_bound(for_op) is None:
+    if plan.split is not None and not _begins_affinely(nest, for_op):
         raise refuse(step, f"where loop '{name}' starts is not affine, so its blocks are unknown")
-    running = find_running(for_op, Aliases(nest.function))
-    is_free_order = is_free_within([for_op])
+    running = find_running(for_op, nest.dependences.scop.aliases)
+    others: list[Dependence] = []  # than those that stay in one lane
+    is_free_order = is_free_within([for_op], others)
 
     def is_free(dependence: Dependence) -> bool:
         # All prefixes of a running reduction are computed together.
-        return _is_running(dependence, running) or is_free_order(dependence)
+        return is_free_order(dependence) or _is_running(dependence, running)
 
     check_order(
         step, nest, for_op, lambda _: order(), remedy=lambda: _remedy(nest, for_op), is_free=is_free
     )
-    kind = _check_lanes(step, plan, order, varying, running)
+    kind = _check_lanes(step, plan, others, order, varying, running)
     if inside is not None and (kind is not LoopKind.PARALLEL or _carries(nest, inside)):
         raise refuse(
             step,
@@ -148,6 +148,12 @@ def plan_vectorize(step: Vectorize, nests: Nests) -> VectorizePlan:
             remedy="mark one of the two",
         )
     return replaced(plan, kind=kind)
+
+
+def _begins_affinely(nest: Nest, for_op: loop.ForOp) -> bool:
+    """Whether the first value of the loop's variable is an affine expression of what is around."""
+    assert for_op.parent is not None
+    return nest.frames.of(for_op.parent).terms(*lower_bound(for_op)) is not None
 
 
 def _lanes_inside(for_op: loop.ForOp) -> loop.ForOp | None:
@@ -266,20 +272,21 @@ def _lane_order(plan: VectorizePlan) -> isl.Map:
 def _check_lanes(
     step: Vectorize,
     plan: VectorizePlan,
+    among: Sequence[Dependence],
     order: Callable[[], isl.Map],
     varying: set[SSAValue],
     running: Mapping[Operation, ReductionUpdate],
 ) -> LoopKind:
     """
-    What is known of the lanes of a vector.
+    What is known of the lanes of a vector; all dependences between them are `among` some that there may be.
 
     Raises the refusal when several of them update one element which is another one for others: a
     reduction into a few elements is neither a sum of the lanes nor one update a lane.
     """
     nest, for_op = plan.nest, plan.for_op
     kind = LoopKind.SERIAL if running else LoopKind.PARALLEL
-    for dependence in nest.dependences.carried_by(for_op):
-        if _is_running(dependence, running):
+    for dependence in among:
+        if _is_running(dependence, running) or not dependence.is_carried_by(for_op):
             continue
         pairs = _in_one_vector(nest, dependence, for_op, order())
         if pairs.is_empty():

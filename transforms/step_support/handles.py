@@ -30,7 +30,7 @@ class Handle(Named):
     @property
     def is_gone(self) -> bool:
         """Whether a step has taken it away: split it, unrolled it, merged it with another …"""
-        return bool(self.identity.ended_by)
+        return self.identity.is_gone
 
     @property
     def target(self) -> str:
@@ -52,7 +52,7 @@ class LoopHandle(Handle):
     @property
     def op(self) -> loop.ForOp:
         """The loop. Raises StepwellError when it is gone."""
-        if self.identity.ended_by:
+        if self.identity.is_gone:
             raise self._gone(f"loop '{self._op.loop_name.data}'")
         return self._op
 
@@ -113,7 +113,7 @@ class BufferHandle(Handle):
     @property
     def value(self) -> SSAValue:
         """The buffer. Raises StepwellError when it is gone."""
-        if self.identity.ended_by:
+        if self.identity.is_gone:
             raise self._gone(f"buffer '{loop.buffer_name(self._value)}'")
         return self._value
 

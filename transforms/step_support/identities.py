@@ -23,8 +23,18 @@ class Identity:
     subject: Subject
     origin: Identity | None = None
     """What it was first copied from; None when it is no copy."""
-    ended_by: str = ""
-    """The step after which it is gone, as text; empty while it is there."""
+    ending: Callable[[], str] | None = None
+    """What writes the step after which it is gone; None while it is there."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether a step has taken it away."""
+        return self.ending is not None
+
+    @property
+    def ended_by(self) -> str:
+        """The step after which it is gone, as text; empty while it is there."""
+        return "" if self.ending is None else self.ending()
 
     @property
     def root(self) -> Identity:
@@ -78,9 +88,8 @@ class Identities:
     def end_erased(self, describe: Callable[[], str]) -> None:
         """Note for what is no longer in the function that a step, which is written as `describe` says, has ended it."""
         gone = [key for key, each in self._of.items() if not _is_there(each.subject)]
-        step = describe() if gone else ""
         for key in gone:
-            self._of.pop(key).ended_by = step
+            self._of.pop(key).ending = describe
 
     def all(self) -> dict[Identity, Subject]:
         """The identities of what is there, each with what it is, for `restore`."""
@@ -96,10 +105,10 @@ class Identities:
         """
         later = {identity: subject for identity, subject in self.all().items() if subject in clones}
         for identity in self._of.values():
-            identity.ended_by = undone
+            identity.ending = lambda: undone
         self._of = {}
         for identity, subject in (later | dict(saved)).items():
-            identity.subject, identity.ended_by = clones[subject], ""
+            identity.subject, identity.ending = clones[subject], None
             self._of[id(identity.subject)] = identity
 
 
@@ -122,4 +131,4 @@ def _is_there(subject: Subject) -> bool:
     owner = value.owner
     if owner.parent is None:
         return False
-    return type(owner) is Block or any(each is subject for each in owner.results)
+    return type(owner) is Block or subject in owner.results

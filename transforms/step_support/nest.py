@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
 from ...analysis.frames import Frames
-from ...analysis.operations import operations_in, operations_of
+from ...analysis.operations import is_of_scalars, operations_in, operations_of
 from ...dialects import loop
 from ...errors import StepwellError
 from ...frozen import frozen
@@ -141,9 +141,10 @@ class Nest:
             if isinstance(arg.type, MemRefType):
                 yield arg
         for op in self.operations():
-            for result in op.results:
-                if type(result.type) is MemRefType:
-                    yield result
+            if op.results and not is_of_scalars(type(op)):
+                for result in op.results:
+                    if type(result.type) is MemRefType:
+                        yield result
 
     def buffer(self, name: str) -> SSAValue:
         """The buffer called `name` (without `%`). Raises StepwellError as `loop` does."""

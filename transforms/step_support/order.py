@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import islpy as isl
 from xdsl.dialects import affine, func
@@ -101,13 +101,24 @@ def is_reduction(dependence: Dependence) -> bool:
     return dependence.reduction is not None
 
 
-def is_free_within(loops: Sequence[loop.ForOp]) -> Unless:
+def is_free_within(loops: Sequence[loop.ForOp], others: list[Dependence] | None = None) -> Unless:
     """
     For an order that is the old one for any two iterations that are the same in all of these nested loops, and
     for any two that are not in the loops around them: what need not be asked of such an order.
+
+    Dependences that are not seen to stay in one iteration of the loops, free or not, are appended to `others`.
     """
     given = len(loops_around(loops[0]))
-    return lambda d: is_reduction(d) or d.stays_inside(loops, given)
+    if others is None:
+        return lambda d: is_reduction(d) or d.stays_inside(loops, given)
+
+    def is_free(dependence: Dependence) -> bool:
+        if dependence.stays_inside(loops, given):
+            return True
+        others.append(dependence)
+        return is_reduction(dependence)
+
+    return is_free
 
 
 def violations(
@@ -174,13 +185,14 @@ def kind_after(
     new_order: Order,
     position: int,
     claimed: loop.LoopKind,
+    among: Iterable[Dependence] | None = None,
     unless: Unless | None = None,
 ) -> loop.LoopKind:
     """
     What may still be said of a loop whose variable is entry `position` of the new time vectors.
 
-    Nothing more than was `claimed`, and less where the new order makes it carry a dependence; those of which
-    `unless` is true are known not to be carried.
+    Nothing more than was `claimed`, and less where the new order makes it carry a dependence: one `among` some that
+    there may be, if they are given. Those of which `unless` is true are known not to be carried.
     """
     if claimed is loop.LoopKind.SERIAL:
         return claimed
@@ -189,7 +201,11 @@ def kind_after(
         is_known = claimed is loop.LoopKind.REDUCTION and is_reduction(dependence)
         return is_known or (unless is not None and unless(dependence))
 
-    for dependence in nest.dependences.inside([inside], unless=is_harmless):
+    if among is None:
+        among = nest.dependences.inside([inside], unless=is_harmless)
+    else:
+        among = (d for d in among if not is_harmless(d) and d.exists)
+    for dependence in among:
         if claimed is loop.LoopKind.REDUCTION and dependence.reduction is not None:
             continue
         if _is_carried(dependence, new_order, position):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cached_property
 
 import islpy as isl
 from xdsl.ir import SSAValue
@@ -16,6 +15,7 @@ from ...dialects import loop
 from ...dialects.loop import LoopKind, LoopKindAttr
 from ...dialects.schedule import Step
 from ...frozen import frozen
+from ...lazy import cached_property
 from .nest import Nest
 from .refusal import refuse
 

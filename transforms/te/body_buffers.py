@@ -25,7 +25,7 @@ from ...analysis.constants import is_constant_argument
 from ...analysis.movements import Box
 from ...analysis.strided_views import Placing
 from ...dialects import loop, te
-from ...dialects.leaf_operations import leaf
+from ...dialects.leaf_operations import append_leaf, leaf
 from ...dialects.shaped import is_tensor, tensor_type
 from ..remarks import remark
 from .constant_globals import ConstantGlobals
@@ -72,7 +72,7 @@ class BodyBufferizer:
             remark(self.function, message, missed=True)
             self.copy(self.buffer_of(returned[number]), results[number])
         scalars = [self.values[value] for value in terminator.operands if not is_tensor(value)]
-        self.builder.insert(func.ReturnOp(*scalars))
+        append_leaf(self.block, leaf(func.ReturnOp, scalars))
 
     def convert_ops(self, old: Block) -> None:
         """Append what the operations of a block become, but for the last."""

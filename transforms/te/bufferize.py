@@ -10,7 +10,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FunctionType,
     ModuleOp,
     TensorType,
 )
@@ -20,6 +19,7 @@ from ...analysis.buffer_checks import check_kernel_buffers
 from ...analysis.buffer_plan import plan_buffers
 from ...analysis.levels import Level
 from ...dialects import loop
+from ...dialects.leaf_operations import function_type
 from ...dialects.shaped import Tensor
 from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
@@ -61,7 +61,7 @@ def _bufferize_type(function: func.FuncOp) -> None:
     results = [pair for pair in pairs if isinstance(pair[0], TensorType)]
     scalars = [pair for pair in pairs if not isinstance(pair[0], TensorType)]
     marked = [DictionaryAttr({loop.RESULT: loop.MARK, **attrs.data}) for _, attrs in results]
-    function.function_type = FunctionType.from_lists(
+    function.function_type = function_type(
         [_as_buffer(type_) for type_ in (*inputs, *(type_ for type_, _ in results))],
         [type_ for type_, _ in scalars],
     )
