@@ -145,23 +145,28 @@ class Model(ConvolutionReads):
         rows = prod([size for axis, size in sizes.items() if axis != lanes])
         left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
         part = self._shared(plan, sizes) if plan.written_out else 1.0
-        loads = part * (left.loads + right.loads)
+        whole, single = (
+            part * (left.vectors + right.vectors),
+            part * (left.elements + right.elements),
+        )
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image
         hints += self.image_lines(plan) if plan.prefetch_terms else 0
-        hints += right.vectors if plan.prefetch_weights else 0
+        hints += right.values if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
-        splits = instruction * part * left.loads * self._split_part(plan)
+        splits = instruction * part * left.vectors * self._split_part(plan)
         across = 0.0 if self.across is None else splits * self.across
         twice = splits if self.across is None else 0.0
-        loading = core.loading_cycles(instruction * loads + twice, lines)
+        loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
         step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, vectors)
-        step = issuing(step, rows * vectors + shuffles + loads - folded + hints, self.issued)
+        step = issuing(
+            step, rows * vectors + shuffles + whole + single - folded + hints, self.issued
+        )
         step += across
         ending = ending_cycles(core, rows, instruction * vectors)
         if plan.block:  # the loop over the channels of a block ends for each element of the window

@@ -114,11 +114,18 @@ class ConvolutionPlan:
 class Loads(NamedTuple):
     """What a tile loads of an operand for one term."""
 
-    vectors: int
-    """or broadcast elements"""
-    loads: float
+    values: float
+    """that it uses: vectors, or elements that are broadcast"""
+    vectors: float
+    """that are loaded at once"""
+    elements: float = 0.0
+    """that are loaded one by one"""
     shuffles: float = 0.0
     """
     That make up vectors which are not loaded at once. They take the place of multiply-adds: port 5 of Intel's cores does
     both, and so does a pipe of AMD's. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
     """
+
+    def times(self, factor: float) -> Loads:
+        """Of so many vectors or elements as many times."""
+        return Loads(*(factor * number for number in self))

@@ -49,9 +49,9 @@ class ConvolutionReads:
         steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
         return sum(count * abs(step or 0) for count, step in steps)
 
-    def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
+    def loaded(self, plan: ConvolutionPlan, access: Access) -> float:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(plan.sizes, plan, access).vectors
+        return self._loads(plan.sizes, plan, access).values
 
     def _loads(self, sizes: Mapping[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
         """The same for a tile of some sizes, and the instructions for them."""
@@ -61,9 +61,7 @@ class ConvolutionReads:
             if axis != lanes and strides[axis] != 0:
                 count *= size
         one = self.loads_of_one(access, (lanes, sizes[lanes]), plan.packs)
-        if count == 1:
-            return one
-        return Loads(count * one.vectors, count * one.loads, count * one.shuffles)
+        return one if count == 1 else one.times(count)
 
     def loads_of_one(self, access: Access, lanes: tuple[int, int], packs: bool) -> Loads:
         """Those of a tile that has so many elements along the axis in lanes, and one along each other."""
@@ -76,13 +74,13 @@ class ConvolutionReads:
         axis, wide = lanes
         stride = (self.right if is_right else self.left)[axis]
         if stride == 0:
-            return Loads(1, 1)
+            return Loads(1, 0, 1)
         vectors = -(-wide // self.lanes)
         if stride == 1 or (packs and is_right):
             return Loads(vectors, vectors)
         if stride == 2:  # two vectors, of which a shuffle takes every other element
-            return Loads(vectors, 2 * vectors, vectors)
-        return Loads(vectors, wide, wide)
+            return Loads(vectors, 2 * vectors, shuffles=vectors)
+        return Loads(vectors, 0, wide, wide)
 
     def read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
