@@ -83,7 +83,7 @@ class Model(ConvolutionReads):
                 ("arithmetic", computing),
                 ("from L2", self._from_l2(plan, computing, from_l2)),
                 ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing * self._times_written(plan)),
+                ("writing", self._waiting_for_result(plan, computing)),
                 ("packing weights", self._packing(plan.packs)),
                 ("copying the image", self.copying(plan.halo)),
             ]
@@ -125,7 +125,7 @@ class Model(ConvolutionReads):
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
-            others += self._writing * self._times_written(plan)
+            others += self._exposed * self._writing * self._times_written(plan)
         if computing + others > enough:
             return computing + others
         reading = self._reading(plan, from_l2)
@@ -283,6 +283,20 @@ class Model(ConvolutionReads):
         """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
         return 2 * self._bytes(self.c.result) / self._beyond_l2 if self.result_is_far else 0.0
 
+    def _waiting_for_result(self, plan: ConvolutionPlan, computing: float) -> float:
+        """Seconds of waiting for lines of the result, which tiles ask for while the one before is computed."""
+        writing = self._writing * self._times_written(plan)
+        hidden = min(writing * (1 - self._exposed), computing)
+        return writing - hidden
+
+    @property
+    def _exposed(self) -> float:
+        """
+        The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window.
+        Others have fewer terms for each line, and are set against products, which are charged with all of it.
+        """
+        return 1.0 if self.c.is_product else min(self.unhidden, 1.0)
+
     def _times_written(self, plan: ConvolutionPlan) -> float:
         """
         How often a line of the result comes and goes: once for each tile that has a part of it, where all of the image goes
@@ -352,4 +366,4 @@ class Model(ConvolutionReads):
 
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""
-        return self._writing + self._packing(packs) + self.copying(halo)
+        return self._exposed * self._writing + self._packing(packs) + self.copying(halo)

@@ -86,6 +86,22 @@ def test_elements_begin_as_fast_as_l1_serves_them():
     assert "direct, tile 14x16" in text and "packs weights" in text
 
 
+def test_results_come_and_go_while_tiles_go_through_a_window():
+    """Those of 1x1 are set against products, which are charged with all of it."""
+    writing: list[float] = []
+    for window in (1, 3):
+        x, weights = np.zeros((1, 64, 56, 56), np.float32), np.zeros((64, 64, window, window))
+        low = sw.jit(lambda x, w: sw.conv(x, w, padding=w.shape[-1] // 2)).lower(
+            x, weights.astype(np.float32)
+        )
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        target = Target.parse(f"sapphire-rapids:l2=1M,{BY_ITSELF}")
+        (plan,) = convolution.propose(found, target, 1)
+        assert plan.prefetch_result
+        writing.append(dict(convolution.cost(plan, found, target).terms)["writing"])
+    assert writing[1] < 0.5 * writing[0]
+
+
 def test_vectors_do_not_leave_in_short_pieces():
     """With blocks of channels in lanes a tile would have a few of the elements of each line of the result."""
     text = """
