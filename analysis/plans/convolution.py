@@ -189,8 +189,8 @@ def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
     if not model.has_blocks(plan.summed) or channels == model.terms:
         return
     sizes = (channels // count for count in range(2, channels) if channels % count == 0)
-    if model.run(plan, channels) > model.near_1:
-        yield from islice((n for n in sizes if model.run(plan, n) <= model.near_1), 1)
+    if not model.keeps_run(plan, channels):
+        yield from islice((n for n in sizes if model.keeps_run(plan, n)), 1)
 
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:

@@ -149,6 +149,8 @@ class Model(ConvolutionReads):
             part * (left.vectors + right.vectors),
             part * (left.elements + right.elements),
         )
+        # A load whose line is not in L1 takes a port again when that has come.
+        single += part * left.elements * self.unasked(plan)
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image

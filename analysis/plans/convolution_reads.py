@@ -9,7 +9,7 @@ from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
 from .convolution_traffic import Traffic
-from .cost import half_part, kept_bytes
+from .cost import bytes_taken, half_part, kept_bytes, round_up
 
 
 class ConvolutionReads:
@@ -31,6 +31,7 @@ class ConvolutionReads:
         self.traffic = Traffic(c, target)
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
+        self._kept_runs: dict[tuple[object, ...], bool] = {}
         self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
 
     def part(self, wide: int) -> float:
@@ -90,20 +91,65 @@ class ConvolutionReads:
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
-        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
-        image, weights = (self.touched(plan, one, every) for one in (self.c.left, self.c.right))
+        image, weights = self._touched_by_tile(plan)
         if image + weights <= self.near_1:
             return weights if self.traffic.has_rows_outside(plan) else image
         terms = self.terms_of_run(plan)
-        run = self.run(plan, terms)
-        is_kept = run <= self.near_1
-        return image + weights if is_kept else max(image + weights, run * self.terms / terms)
+        if self.keeps_run(plan, terms):
+            return image + weights
+        return max(image + weights, self._run(plan, terms) * self.terms / terms)
+
+    def unasked(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of a tile's elements of the image whose lines are not in L1 when they are loaded: nothing has asked for them, and a
+        core's own prefetchers follow steps of at most half a page. (Intel 64 and IA-32 Architectures Optimization Reference
+        Manual, "Data Prefetching".)
+        """
+        last = plan.summed[-1]
+        step = self.step(plan.halo, self.c.left, last) * self.c.left_bytes
+        if plan.written_out or plan.prefetch_terms or step <= self.core.page_bytes // 2:
+            return 0.0
+        image, weights = self._touched_by_tile(plan)
+        if image + weights <= self.near_1 and self.traffic.has_rows_outside(plan):
+            return 0.0
+        terms = self.terms_of_run(plan)
+        if not self.keeps_run(plan, terms):
+            return 1.0
+        return min(1.0, image / self.terms / (self.image_lines(plan) * self.line))
+
+    def keeps_run(self, plan: ConvolutionPlan, terms: int) -> bool:
+        """
+        Whether L1 keeps what a tile reads in so many terms along the innermost summed axis, until the next element of the window comes
+        to it: pieces of the image whose distance is a multiple of many lines share few sets.
+        """
+        if (run := self._run(plan, terms)) > self.near_1:
+            return False
+        key = (plan.halo, plan.tile, plan.packs, plan.summed[-1], terms)
+        if (known := self._kept_runs.get(key)) is None:
+            known = self._kept_runs[key] = run + self._crowd(plan, terms) <= self.near_1
+        return known
+
+    def _crowd(self, plan: ConvolutionPlan, terms: int) -> float:
+        """Bytes of L1 that pieces of the image in so many terms take beside their own, as they need more of some sets than of others."""
+        last, image = plan.summed[-1], self.c.left
+        apart = self.step(plan.halo, image, last) * self.c.left_bytes
+        if apart < self.line:
+            return 0.0
+        size = self.touched(plan, image, ((last, terms),))
+        _, width = self.pieces(plan, image, ())
+        width = round_up(width, self.line)
+        return bytes_taken(self.core.cache(1), size, terms, apart, width) - size
+
+    def _touched_by_tile(self, plan: ConvolutionPlan) -> tuple[float, float]:
+        """Bytes of image and weights that a tile reads, each of them once."""
+        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
+        return self.touched(plan, self.c.left, every), self.touched(plan, self.c.right, every)
 
     def terms_of_run(self, plan: ConvolutionPlan) -> int:
         """The iterations of the innermost loop of a sum."""
         return max(1, plan.block or self.extents[plan.summed[-1]])
 
-    def run(self, plan: ConvolutionPlan, terms: int) -> float:
+    def _run(self, plan: ConvolutionPlan, terms: int) -> float:
         """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""
         summed = ((plan.summed[-1], terms),)
         return sum(self.touched(plan, one, summed) for one in (self.c.left, self.c.right))

@@ -102,6 +102,33 @@ def test_results_come_and_go_while_tiles_go_through_a_window():
     assert writing[1] < 0.5 * writing[0]
 
 
+def test_channels_that_share_sets_of_l1_are_waited_for_at_each_element_of_the_window():
+    """As those of 96 x 128 pixels do, 48 KiB apart, and of 96 x 127 do not: loads of theirs begin again when their line has come."""
+    target, weights = Target.of("sapphire-rapids"), np.zeros((32, 64, 3, 3), np.float32)
+    unasked: list[float] = []
+    arithmetic: list[float] = []
+    for wide in (127, 128):
+        low = convolved(np.zeros((1, 64, 96, wide), np.float32), weights)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        model, (first,) = Model(found, target), convolution.propose(found, target)
+        plan = replace(
+            first,
+            tile=((found.m[-1], 26), (found.n[-1], 16)),
+            summed=(*found.window, *(axis for axis in found.k if axis not in found.window)),
+            halo=(),
+            packs=True,
+            prefetch_terms=0,
+            block=0,
+        )
+        assert model.keeps_run(plan, 8) and model.keeps_run(plan, 64) == (wide == 127)
+        assert model.unasked(replace(plan, prefetch_terms=12)) == 0
+        unasked.append(model.unasked(plan))
+        terms = dict(model.cost(plan).terms)
+        arithmetic.append(terms["arithmetic"] / wide)
+    assert unasked[0] < 0.5 and unasked[1] == 1
+    assert arithmetic[1] > 1.3 * arithmetic[0]
+
+
 def test_vectors_do_not_leave_in_short_pieces():
     """With blocks of channels in lanes a tile would have a few of the elements of each line of the result."""
     text = """
