@@ -297,7 +297,7 @@ class Model(ConvolutionReads):
         The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window.
         Others have fewer terms for each line, and are set against products, which are charged with all of it.
         """
-        return 1.0 if self.c.is_product else min(self.unhidden, 1.0)
+        return min(self.unhidden, 1.0) if self.has_window else 1.0
 
     def _times_written(self, plan: ConvolutionPlan) -> float:
         """

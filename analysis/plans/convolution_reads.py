@@ -28,6 +28,8 @@ class ConvolutionReads:
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.half = self.core.cache(1).line_bytes, half_part(target)
         self.terms = c.extent(c.k)
+        self.has_window = any(self.extents[axis] > 1 for axis in c.window)
+        """whether tiles go through a window of several elements; others are set against products"""
         self.traffic = Traffic(c, target)
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
@@ -74,8 +76,10 @@ class ConvolutionReads:
     def _find_loads(self, is_right: bool, lanes: tuple[int, int], packs: bool) -> Loads:
         axis, wide = lanes
         stride = (self.right if is_right else self.left)[axis]
-        if stride == 0:
-            return Loads(1, 0, 1)
+        if (
+            stride == 0
+        ):  # products are charged with vectors for these, too, of which `tile_in_l1` knows what they take
+            return Loads(1, 0, 1) if self.has_window else Loads(1, 1)
         vectors = -(-wide // self.lanes)
         if stride == 1 or (packs and is_right):
             return Loads(vectors, vectors)
