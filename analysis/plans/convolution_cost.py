@@ -35,6 +35,9 @@ from .cost import (
 WRITTEN_OUT = 32
 """Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
 
+FORESEEN = 32
+"""Iterations of a loop whose end a core foresees: the jumps before it, which it goes by, are a few dozens."""
+
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not stored at once: an extraction, and a store."""
 
@@ -154,7 +157,7 @@ class Model(ConvolutionReads):
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image
-        hints += self.image_lines(plan) if plan.prefetch_terms else 0
+        hints += self.asked_lines(plan) if plan.prefetch_terms else 0
         hints += right.values if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
@@ -171,8 +174,7 @@ class Model(ConvolutionReads):
         )
         step += across
         ending = ending_cycles(core, rows, instruction * vectors)
-        if plan.block:  # the loop over the channels of a block ends for each element of the window
-            ending += core.mispredict * self.terms / plan.block
+        ending += core.mispredict * self._unforeseen_ends(plan)
         if self.is_along[plan.lanes]:
             return self.summed(plan) * step + ending
         # The tile is transposed in registers and finished then, or stored by elements.
@@ -184,6 +186,26 @@ class Model(ConvolutionReads):
         wasted = -(-elements // self.lanes) - elements / self.lanes
         ending += rows * sizes[lanes] / elements * wasted * leaving
         return self.summed(plan) * step + ending
+
+    def _unforeseen_ends(self, plan: ConvolutionPlan) -> float:
+        """How often a loop over channels ends before a tile's sum does: for each element of the window, or each row of it."""
+        run, row = self.terms_of_run(plan), 1
+        if plan.window_inside:
+            run, row = self.extents[plan.summed[-2]], run
+        if plan.written_out or not (plan.block or run > FORESEEN):
+            return 0.0
+        part = self.written_out_part(plan) if plan.window_inside else 1.0
+        ends = self.terms / run * (part + (1 - part) / row)
+        return ends if plan.block else ends - 1
+
+    def written_out_part(self, plan: ConvolutionPlan) -> float:
+        """The part of the tiles in which an axis of the window is written out, as terms outside of the image are left out there."""
+        written = [pair for pair in plan.skips if plan.is_skip_written_out(pair[1])]
+        if not written:
+            return 0.0
+        (pair,) = written
+        tiles = -(-self.extents[pair[1]] // plan.size(pair[1]))
+        return min(1.0, sum(self.padding.short_ends(pair)) / tiles)
 
     def _split_part(self, plan: ConvolutionPlan) -> float:
         """

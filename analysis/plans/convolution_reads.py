@@ -109,8 +109,8 @@ class ConvolutionReads:
         core's own prefetchers follow steps of at most half a page. (Intel 64 and IA-32 Architectures Optimization Reference
         Manual, "Data Prefetching".)
         """
-        last = plan.summed[-1]
-        step = self.step(plan.halo, self.c.left, last) * self.c.left_bytes
+        axis = plan.summed[-2 if plan.window_inside else -1]
+        step = self.step(plan.halo, self.c.left, axis) * self.c.left_bytes
         if plan.written_out or plan.prefetch_terms or step <= self.core.page_bytes // 2:
             return 0.0
         image, weights = self._touched_by_tile(plan)
@@ -153,6 +153,11 @@ class ConvolutionReads:
         """The iterations of the innermost loop of a sum."""
         return max(1, plan.block or self.extents[plan.summed[-1]])
 
+    def terms_of_channels(self, plan: ConvolutionPlan) -> int:
+        """The terms in one run of the innermost loop over channels."""
+        inside = self.extents[plan.summed[-2]] if plan.window_inside else 1
+        return self.terms_of_run(plan) * inside
+
     def _run(self, plan: ConvolutionPlan, terms: int) -> float:
         """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""
         summed = ((plan.summed[-1], terms),)
@@ -191,6 +196,14 @@ class ConvolutionReads:
         """The lines of the image that a tile reads for one term, if its pieces begin lines."""
         count, run = self.pieces(plan, self.c.left, ())
         return count * -(-run // self.line)
+
+    def asked_lines(self, plan: ConvolutionPlan) -> float:
+        """The lines that a tile asks for in each term, on average, where it asks for the image: those of a channel together."""
+        if not plan.window_inside:
+            return self.image_lines(plan)
+        last = plan.summed[-1]
+        count, run = self.pieces(plan, self.c.left, ((last, self.extents[last]),))
+        return count * -(-run // self.line) / self.extents[last]
 
     def pieces(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> tuple[int, int]:
         """The pieces of memory that a tile reads of an operand while summed axes run, each so far, and the bytes of one."""

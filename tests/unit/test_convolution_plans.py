@@ -10,6 +10,8 @@ from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.analysis.plans.convolution_hints import terms_between_hints
+from stepwell.analysis.plans.convolution_padding import Padding
+from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
@@ -119,6 +121,7 @@ def test_channels_that_share_sets_of_l1_are_waited_for_at_each_element_of_the_wi
             packs=True,
             prefetch_terms=0,
             block=0,
+            window_inside=False,
         )
         assert model.keeps_run(plan, 8) and model.keeps_run(plan, 64) == (wide == 127)
         assert model.unasked(replace(plan, prefetch_terms=12)) == 0
@@ -162,6 +165,12 @@ def test_half_a_vector_takes_half_of_the_time_where_full_ones_are_executed_as_tw
         assert choice.cost is not None
         seconds.append(choice.cost.seconds)
     assert most - 0.2 < seconds[0] / seconds[1] < most
+
+
+def with_channels_inside(facts, target):
+    """The best plan of which the innermost loop of a sum is over channels."""
+    choices = Contractions().propose(facts, target, 100)
+    return next(choice for choice in choices if not choice.plan.window_inside)
 
 
 def convolved(x, weights):
@@ -363,7 +372,7 @@ def test_blocks_of_many_channels_stay_loops(block: int, is_written_out: bool):
     low = convolved(np.zeros((1, 128, 8, 30), np.float32), np.zeros((32, 128, 3, 3), np.float32))
     module, target = low.unscheduled(), Target.of("sapphire-rapids")
     kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    first = with_channels_inside(facts_of_loops(kernel).facts, target)
     *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
     tile = ((width, 14), (outputs, 32))
     plan = replace(first.plan, tile=tile, packs=True, block=block, between_hints=0)
@@ -415,9 +424,55 @@ def test_blocks_of_channels_add_up_to_the_same_sums(size: int, packs: bool):
     low = convolved(x, rng.standard_normal((100, 24, 3, 3), np.float32))
     module, target = low.unscheduled(), Target.of("host")
     kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    first = with_channels_inside(facts_of_loops(kernel).facts, target)
     plan = replace(first.plan, packs=packs, block=8, prefetch_block=packs, prefetch_weights=packs)
     assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
     options = Options(target=target, schedule=False)
     found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("hints", [0, 7])
+@pytest.mark.parametrize(("window", "stride"), [(3, 1), (3, 2), (5, 1)])
+def test_a_row_of_the_window_for_each_channel_adds_up_to_the_same_sums(
+    window: int, stride: int, hints: int
+):
+    """Tiles at the edges, which leave terms out, have loops over channels inside of the window: no two terms stand beside each other."""
+    rng, target = np.random.default_rng(5), Target.of("host")
+    x = rng.standard_normal((2, 24, 9, 33 * stride), np.float32)
+    weights = rng.standard_normal((100, 24, window, window), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=window // 2)).lower(x)
+    module = low.unscheduled()
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    (found,) = find_convolutions(facts_of_loops(kernel).facts)
+    lanes, (kh, kw) = found.n[-1], found.window
+    (channels,) = (axis for axis in found.k if axis not in found.window)
+    tile = ((found.m[-1], 6), (lanes, 2 * target.core.lanes(4)))
+    plan = ConvolutionPlan(
+        tile,
+        (kh, channels, kw),
+        (),
+        packs=True,
+        skips=Padding(found).skipped(dict(tile), lanes),
+        prefetch_terms=hints,
+        window_inside=True,
+    )
+    assert len(plan.skips) == 2
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    options = Options(target=target, schedule=False)
+    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
+
+
+def test_rows_of_the_window_are_inside_of_channels_where_few_tiles_leave_terms_out():
+    """Of four tiles in a row two do, of two both; the loop over 64 channels ends three times in a sum, and not nine times."""
+    target = Target.parse(f"sapphire-rapids:l2=2M,read_l1=391e9,{BY_ITSELF}")
+    for size, channels, is_inside in ((56, 64, True), (28, 128, False)):
+        weights = np.zeros((channels, channels, 3, 3), np.float32)
+        low = convolved(np.zeros((1, channels, size, size), np.float32), weights)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        (plan,) = convolution.propose(found, target)
+        assert plan.window_inside == is_inside
+        whole = replace(plan, tile=((found.m[-1], 14), (found.n[-1], 32)))
+        assert Model(found, target).written_out_part(whole) == (0.5 if is_inside else 1)
