@@ -127,7 +127,9 @@ class Core:
         """The most that multiply-adds of elements of so many bytes come to, each being two operations."""
         return 2 * self.fma_ports * self.lanes(bytes_)
 
-    def loading_cycles(self, vectors: Number, lines: Number, elements: float = 0) -> Number:
+    def loading_cycles(
+        self, vectors: Number, lines: Number, elements: Number | float = 0
+    ) -> Number:
         """
         Cycles in which so many loads of full vectors begin, and of single elements, which take a port of L1 whatever full vectors
         do, while so many lines come from L2. While L1 takes one of these, it gives nothing at one of its ports: a load

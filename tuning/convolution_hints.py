@@ -27,6 +27,7 @@ class ConvolutionHints:
         """`around` are the loops over tiles by axis, from outermost to innermost, `summed` those of the sums."""
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.around, self.terms = around, summed[-1]
+        self.channels = summed[-2] if plan.window_inside else summed[-1]
         self.between = (
             summed[-2]
             if plan.between_hints
@@ -56,7 +57,12 @@ class ConvolutionHints:
         """Ask for the image: for elements of terms to come, to L1, and for the next tile's part of it, to L2, in all sums that use the present one."""
         plan, s = self.plan, self.s
         image = copy or self._buffer(self.c.left)
-        if plan.prefetch_terms:
+        if plan.window_inside and plan.prefetch_terms:
+            ahead = -(-plan.prefetch_terms // self.c.extent((plan.summed[-1],)))
+            self.loops += s.prefetch(
+                image, self.channels, ahead, locality=3, inside=self.terms
+            ).loops
+        elif plan.prefetch_terms:
             self.loops += s.prefetch(image, self.terms, plan.prefetch_terms, locality=3).loops
         if plan.prefetch_image:
             at = [loop for axis, loop in self.around.items() if axis in self.c.m]

@@ -12,6 +12,7 @@ from math import prod
 
 from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.contraction_problem import finishing_work
+from ..analysis.plans.convolution_padding import Padding
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import round_up
 from ..analysis.plans.terms_written_out import terms_written_out
@@ -251,7 +252,7 @@ class _Tiles:
         terms are left out there.
         """
         short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(row)}
-        edges: list[LoopHandle] = []
+        edges: list[tuple[LoopHandle, int]] = []
         for axis in self.order:
             if axis not in self.axes:
                 continue
@@ -263,10 +264,12 @@ class _Tiles:
                     peeled = self.s.peel(copy, front=front, back=1)
                     assert peeled.back is not None
                     self.backs.setdefault(axis, []).extend([peeled.back] if rest else [])
-                    edges += [peeled.back, peeled.front or peeled.loop] if is_short else []
-        for window in (self.summed[axis] for axis in short.values()):
-            loops = [copy for edge in edges for copy in window.copies_in(edge)]
-            self.written_out += loops or window.copies
+                    if is_short:
+                        edges += [(peeled.back, 1), (peeled.front or peeled.loop, 0)]
+        for row, axis in short.items():
+            window, ends = self.summed[axis], Padding(self.c).short_ends((axis, row))
+            loops = [copy for at, end in edges if ends[end] for copy in window.copies_in(at)]
+            self.written_out += loops if edges else window.copies
 
     # The tiles.
 
@@ -368,6 +371,9 @@ class _Tiles:
     def _write_out_windows(self) -> None:
         """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
         terms = self.summed[self.plan.summed[-1]]
+        if self.plan.window_inside:
+            terms = self.summed[self.plan.summed[-2]]
+            self._put_outside(terms)
         before = {
             copy for loop in self.written_out if not loop.is_gone for copy in terms.copies_in(loop)
         }
@@ -377,6 +383,16 @@ class _Tiles:
                 self.s.unroll(loop)
         if before:
             self.beside = set(terms.copies) - others
+
+    def _put_outside(self, channels: LoopHandle) -> None:
+        """
+        Put loops over an axis of the window that will be written out around those over channels: beside each other their terms would share
+        elements of the image, which LLVM would keep in registers that the tile needs.
+        """
+        for loop in self.written_out:
+            around = next((copy for copy in channels.copies if _is_in(loop, copy)), None)
+            if around is not None and not loop.is_gone:
+                self.s.order(loop, around)
 
     def _write_out_finish(self) -> None:
         """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""
@@ -410,7 +426,7 @@ class _Tiles:
             for loop in self.summed[last].copies
             if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
         ]
-        if plan.lanes in c.m:
+        if plan.lanes in c.m or plan.window_inside:
             if last in c.window:
                 return
         elif last not in c.window and self._is_few(last, cycles):

@@ -174,9 +174,10 @@ def _plans(
         plan = ConvolutionPlan(
             sizes, summed, halo, tile.packs, is_alone, model.result_is_far, skips=skips
         )
-        for block in _blocks(model, plan):
-            for outside in _orders(c, model, plan):
-                yield with_hints(model, replaced(plan, outside=outside, block=block))
+        for ordered in (plan, *_with_window_inside(model, plan)):
+            for block in _blocks(model, ordered):
+                for outside in _orders(c, model, ordered):
+                    yield with_hints(model, replaced(ordered, outside=outside, block=block))
 
 
 def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
@@ -189,8 +190,8 @@ def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
     if not model.has_blocks(plan.summed) or channels == model.terms:
         return
     sizes = (channels // count for count in range(2, channels) if channels % count == 0)
-    if model.run(plan, channels) > model.near_1:
-        yield from islice((n for n in sizes if model.run(plan, n) <= model.near_1), 1)
+    if not model.keeps_run(plan, channels):
+        yield from islice((n for n in sizes if model.keeps_run(plan, n)), 1)
 
 
 def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:
@@ -271,6 +272,26 @@ def _halo_order(c: Contraction) -> tuple[int, ...]:
     ]
     before = [n for n in dimensions[:last] if n not in channels]
     return (*before, *channels, *dimensions[last:])
+
+
+def _with_window_inside(model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
+    """
+    The same with the last axis of the window inside of the channels, where there are several of both and the image's elements are
+    broadcast where it is, each channel's from lines of their own: loops over a row of the window are short, and their ends foreseen.
+
+    In a copy of the image the channels of a row are next to each other, and one loop over them reads on and on. (On Intel's Granite Rapids this
+    took 0.97 of the time with 64 channels of 56 x 56 where they are, with AVX2 0.95; in copies 1.02 to 1.05, of 512 x 7 x 7 to 128 x 28 x 28.)
+    """
+    c, summed = model.c, plan.summed
+    if plan.halo or len(summed) < 2 or plan.lanes not in c.n or not model.has_blocks(summed):
+        return
+    *others, row, channels = summed
+    is_near = model.step((), c.left, channels) * c.left_bytes < model.line
+    if is_near or row not in c.window or min(model.extents[row], model.extents[channels]) == 1:
+        return
+    inside = replaced(plan, summed=(*others, channels, row), window_inside=True)
+    if model.written_out_part(inside) < 1:
+        yield inside
 
 
 def _summed_order(c: Contraction, halo: tuple[int, ...]) -> tuple[int, ...]:

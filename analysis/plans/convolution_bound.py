@@ -57,7 +57,7 @@ class Bound:
             sizes[:, [strides[axis] != 0 for axis in self.others]].prod(axis=1)
             for strides in (model.left, model.right)
         )
-        return Counted(sizes.prod(axis=1), left * self.left.vectors, right * self.right.vectors)
+        return Counted(sizes.prod(axis=1), left * self.left.values, right * self.right.values)
 
     def seconds(self, sizes: Numbers, counted: Counted) -> Numbers:
         """Of tiles of these sizes, of which `counted` is known."""
@@ -77,16 +77,17 @@ class Bound:
         """Cycles of tiles at least for which so many bytes come from L2. Terms written out may share all loads."""
         model, core = self.model, self.model.core
         rows, one, other = counted.rows, self.left, self.right
-        left, right = counted.left / one.vectors, counted.right / other.vectors
+        left, right = counted.left / one.values, counted.right / other.values
         kept = 0.0 if model.is_window_alone else 1.0
-        loads = kept * (left * one.loads + right * other.loads)
+        whole = kept * (left * one.vectors + right * other.vectors)
+        single = kept * (left * one.elements + right * other.elements)
         shuffles = kept * (left * one.shuffles + right * other.shuffles)
         lines = from_l2 / model.terms / model.line
         if self.packs and model.weights_are_far:
             lines = lines + counted.right
         step = np.maximum(
             self.part * (rows * self.vectors + shuffles) / core.fma_ports,
-            core.loading_cycles(self.part * loads, lines),
+            core.loading_cycles(self.part * whole, lines, self.part * single),
         )
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)

@@ -35,6 +35,9 @@ from .cost import (
 WRITTEN_OUT = 32
 """Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
 
+FORESEEN = 32
+"""Iterations of a loop whose end a core foresees: the jumps before it, which it goes by, are a few dozens."""
+
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not stored at once: an extraction, and a store."""
 
@@ -83,7 +86,7 @@ class Model(ConvolutionReads):
                 ("arithmetic", computing),
                 ("from L2", self._from_l2(plan, computing, from_l2)),
                 ("streaming", self._streaming(plan, computing)),
-                ("writing", self._writing * self._times_written(plan)),
+                ("writing", self._waiting_for_result(plan, computing)),
                 ("packing weights", self._packing(plan.packs)),
                 ("copying the image", self.copying(plan.halo)),
             ]
@@ -125,7 +128,7 @@ class Model(ConvolutionReads):
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
-            others += self._writing * self._times_written(plan)
+            others += self._exposed * self._writing * self._times_written(plan)
         if computing + others > enough:
             return computing + others
         reading = self._reading(plan, from_l2)
@@ -145,27 +148,33 @@ class Model(ConvolutionReads):
         rows = prod([size for axis, size in sizes.items() if axis != lanes])
         left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
         part = self._shared(plan, sizes) if plan.written_out else 1.0
-        loads = part * (left.loads + right.loads)
+        whole, single = (
+            part * (left.vectors + right.vectors),
+            part * (left.elements + right.elements),
+        )
+        # A load whose line is not in L1 takes a port again when that has come.
+        single += part * left.elements * self.unasked(plan)
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image
-        hints += self.image_lines(plan) if plan.prefetch_terms else 0
-        hints += right.vectors if plan.prefetch_weights else 0
+        hints += self.asked_lines(plan) if plan.prefetch_terms else 0
+        hints += right.values if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
-        splits = instruction * part * left.loads * self._split_part(plan)
+        splits = instruction * part * left.vectors * self._split_part(plan)
         across = 0.0 if self.across is None else splits * self.across
         twice = splits if self.across is None else 0.0
-        loading = core.loading_cycles(instruction * loads + twice, lines)
+        loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
         step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, vectors)
-        step = issuing(step, rows * vectors + shuffles + loads - folded + hints, self.issued)
+        step = issuing(
+            step, rows * vectors + shuffles + whole + single - folded + hints, self.issued
+        )
         step += across
         ending = ending_cycles(core, rows, instruction * vectors)
-        if plan.block:  # the loop over the channels of a block ends for each element of the window
-            ending += core.mispredict * self.terms / plan.block
+        ending += core.mispredict * self._unforeseen_ends(plan)
         if self.is_along[plan.lanes]:
             return self.summed(plan) * step + ending
         # The tile is transposed in registers and finished then, or stored by elements.
@@ -177,6 +186,26 @@ class Model(ConvolutionReads):
         wasted = -(-elements // self.lanes) - elements / self.lanes
         ending += rows * sizes[lanes] / elements * wasted * leaving
         return self.summed(plan) * step + ending
+
+    def _unforeseen_ends(self, plan: ConvolutionPlan) -> float:
+        """How often a loop over channels ends before a tile's sum does: for each element of the window, or each row of it."""
+        run, row = self.terms_of_run(plan), 1
+        if plan.window_inside:
+            run, row = self.extents[plan.summed[-2]], run
+        if plan.written_out or not (plan.block or run > FORESEEN):
+            return 0.0
+        part = self.written_out_part(plan) if plan.window_inside else 1.0
+        ends = self.terms / run * (part + (1 - part) / row)
+        return ends if plan.block else ends - 1
+
+    def written_out_part(self, plan: ConvolutionPlan) -> float:
+        """The part of the tiles in which an axis of the window is written out, as terms outside of the image are left out there."""
+        written = [pair for pair in plan.skips if plan.is_skip_written_out(pair[1])]
+        if not written:
+            return 0.0
+        (pair,) = written
+        tiles = -(-self.extents[pair[1]] // plan.size(pair[1]))
+        return min(1.0, sum(self.padding.short_ends(pair)) / tiles)
 
     def _split_part(self, plan: ConvolutionPlan) -> float:
         """
@@ -278,6 +307,20 @@ class Model(ConvolutionReads):
         """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
         return 2 * self._bytes(self.c.result) / self._beyond_l2 if self.result_is_far else 0.0
 
+    def _waiting_for_result(self, plan: ConvolutionPlan, computing: float) -> float:
+        """Seconds of waiting for lines of the result, which tiles ask for while the one before is computed."""
+        writing = self._writing * self._times_written(plan)
+        hidden = min(writing * (1 - self._exposed), computing)
+        return writing - hidden
+
+    @property
+    def _exposed(self) -> float:
+        """
+        The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window.
+        Others have fewer terms for each line, and are set against products, which are charged with all of it.
+        """
+        return min(self.unhidden, 1.0) if self.has_window else 1.0
+
     def _times_written(self, plan: ConvolutionPlan) -> float:
         """
         How often a line of the result comes and goes: once for each tile that has a part of it, where all of the image goes
@@ -347,4 +390,4 @@ class Model(ConvolutionReads):
 
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""
-        return self._writing + self._packing(packs) + self.copying(halo)
+        return self._exposed * self._writing + self._packing(packs) + self.copying(halo)

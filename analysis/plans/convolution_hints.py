@@ -38,13 +38,14 @@ def asks_for_image(model: Model, plan: ConvolutionPlan) -> bool:
 
 def image_terms_ahead(model: Model, plan: ConvolutionPlan) -> int:
     """How many terms ahead a tile asks for its elements of the image, where those of each channel are lines of their own."""
-    c, last = model.c, plan.summed[-1]
-    step = model.step(plan.halo, c.left, last) * c.left_bytes
-    if plan.written_out or last in c.window or step < model.line:
+    c, channels = model.c, plan.summed[-2 if plan.window_inside else -1]
+    step = model.step(plan.halo, c.left, channels) * c.left_bytes
+    if plan.written_out or channels in c.window or step < model.line:
         return 0
     loads = model.loaded(plan, c.left) + model.loaded(plan, c.right)
-    lines = model.image_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
-    return terms_ahead(model.core, model.accumulators(plan), loads, lines, model.terms_of_run(plan))
+    lines = model.asked_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
+    terms = model.terms_of_channels(plan)
+    return terms_ahead(model.core, model.accumulators(plan), loads, lines, terms)
 
 
 def asks_for_weights(model: Model, plan: ConvolutionPlan) -> bool:

@@ -68,6 +68,14 @@ class Padding:
             for tap in (0, self._extents[axis] - 1)
         )
 
+    def short_ends(self, pair: tuple[int, int]) -> tuple[bool, bool]:
+        """Whether the first row, and whether the last one, along an axis is outside of the image for some elements of the window."""
+        axis, row = pair
+        ends = (self._place(row, 0, axis), self._place(row, self._extents[row] - 1, axis))
+        taps = range(self._extents[axis])
+        first, last = (not all(self._is_inside(axis, end, tap) for tap in taps) for end in ends)
+        return first, last
+
     def leaves(self, skips: Skips) -> bool:
         """Whether a tile reads outside of the image though it leaves such terms out."""
         left = {self.image.dimension_of(axis) for axis, _ in skips}

@@ -65,6 +65,11 @@ class ConvolutionPlan:
     L1 meanwhile. 0 for all of them
     """
 
+    window_inside: bool = False
+    """
+    the last axis of the window is the innermost one of the sum: neighbouring elements of the image are used one after the other, and a
+    loop over channels ends once for each row of the window
+    """
     between_hints: int = 0
     """
     the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
@@ -97,6 +102,7 @@ class ConvolutionPlan:
         words += [f"leaves out terms outside of it along axes {along}"] if along else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
+        words += ["a row of the window for each channel"] if self.window_inside else []
         words += [f"{self.block} channels at a time"] if self.block else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []
@@ -114,11 +120,18 @@ class ConvolutionPlan:
 class Loads(NamedTuple):
     """What a tile loads of an operand for one term."""
 
-    vectors: int
-    """or broadcast elements"""
-    loads: float
+    values: float
+    """that it uses: vectors, or elements that are broadcast"""
+    vectors: float
+    """that are loaded at once"""
+    elements: float = 0.0
+    """that are loaded one by one"""
     shuffles: float = 0.0
     """
     That make up vectors which are not loaded at once. They take the place of multiply-adds: port 5 of Intel's cores does
     both, and so does a pipe of AMD's. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
     """
+
+    def times(self, factor: float) -> Loads:
+        """Of so many vectors or elements as many times."""
+        return Loads(*(factor * number for number in self))

@@ -9,7 +9,7 @@ from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
 from .convolution_traffic import Traffic
-from .cost import half_part, kept_bytes
+from .cost import bytes_taken, half_part, kept_bytes, round_up
 
 
 class ConvolutionReads:
@@ -28,9 +28,12 @@ class ConvolutionReads:
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.line, self.half = self.core.cache(1).line_bytes, half_part(target)
         self.terms = c.extent(c.k)
+        self.has_window = any(self.extents[axis] > 1 for axis in c.window)
+        """whether tiles go through a window of several elements; others are set against products"""
         self.traffic = Traffic(c, target)
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
+        self._kept_runs: dict[tuple[object, ...], bool] = {}
         self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
 
     def part(self, wide: int) -> float:
@@ -49,9 +52,9 @@ class ConvolutionReads:
         steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
         return sum(count * abs(step or 0) for count, step in steps)
 
-    def loaded(self, plan: ConvolutionPlan, access: Access) -> int:
+    def loaded(self, plan: ConvolutionPlan, access: Access) -> float:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(plan.sizes, plan, access).vectors
+        return self._loads(plan.sizes, plan, access).values
 
     def _loads(self, sizes: Mapping[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
         """The same for a tile of some sizes, and the instructions for them."""
@@ -61,9 +64,7 @@ class ConvolutionReads:
             if axis != lanes and strides[axis] != 0:
                 count *= size
         one = self.loads_of_one(access, (lanes, sizes[lanes]), plan.packs)
-        if count == 1:
-            return one
-        return Loads(count * one.vectors, count * one.loads, count * one.shuffles)
+        return one if count == 1 else one.times(count)
 
     def loads_of_one(self, access: Access, lanes: tuple[int, int], packs: bool) -> Loads:
         """Those of a tile that has so many elements along the axis in lanes, and one along each other."""
@@ -75,14 +76,16 @@ class ConvolutionReads:
     def _find_loads(self, is_right: bool, lanes: tuple[int, int], packs: bool) -> Loads:
         axis, wide = lanes
         stride = (self.right if is_right else self.left)[axis]
-        if stride == 0:
-            return Loads(1, 1)
+        if (
+            stride == 0
+        ):  # products are charged with vectors for these, too, of which `tile_in_l1` knows what they take
+            return Loads(1, 0, 1) if self.has_window else Loads(1, 1)
         vectors = -(-wide // self.lanes)
         if stride == 1 or (packs and is_right):
             return Loads(vectors, vectors)
         if stride == 2:  # two vectors, of which a shuffle takes every other element
-            return Loads(vectors, 2 * vectors, vectors)
-        return Loads(vectors, wide, wide)
+            return Loads(vectors, 2 * vectors, shuffles=vectors)
+        return Loads(vectors, 0, wide, wide)
 
     def read_from_l2(self, plan: ConvolutionPlan) -> float:
         """
@@ -92,20 +95,70 @@ class ConvolutionReads:
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
-        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
-        image, weights = (self.touched(plan, one, every) for one in (self.c.left, self.c.right))
+        image, weights = self._touched_by_tile(plan)
         if image + weights <= self.near_1:
             return weights if self.traffic.has_rows_outside(plan) else image
         terms = self.terms_of_run(plan)
-        run = self.run(plan, terms)
-        is_kept = run <= self.near_1
-        return image + weights if is_kept else max(image + weights, run * self.terms / terms)
+        if self.keeps_run(plan, terms):
+            return image + weights
+        return max(image + weights, self._run(plan, terms) * self.terms / terms)
+
+    def unasked(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of a tile's elements of the image whose lines are not in L1 when they are loaded: nothing has asked for them, and a
+        core's own prefetchers follow steps of at most half a page. (Intel 64 and IA-32 Architectures Optimization Reference
+        Manual, "Data Prefetching".)
+        """
+        axis = plan.summed[-2 if plan.window_inside else -1]
+        step = self.step(plan.halo, self.c.left, axis) * self.c.left_bytes
+        if plan.written_out or plan.prefetch_terms or step <= self.core.page_bytes // 2:
+            return 0.0
+        image, weights = self._touched_by_tile(plan)
+        if image + weights <= self.near_1 and self.traffic.has_rows_outside(plan):
+            return 0.0
+        terms = self.terms_of_run(plan)
+        if not self.keeps_run(plan, terms):
+            return 1.0
+        return min(1.0, image / self.terms / (self.image_lines(plan) * self.line))
+
+    def keeps_run(self, plan: ConvolutionPlan, terms: int) -> bool:
+        """
+        Whether L1 keeps what a tile reads in so many terms along the innermost summed axis, until the next element of the window comes
+        to it: pieces of the image whose distance is a multiple of many lines share few sets.
+        """
+        if (run := self._run(plan, terms)) > self.near_1:
+            return False
+        key = (plan.halo, plan.tile, plan.packs, plan.summed[-1], terms)
+        if (known := self._kept_runs.get(key)) is None:
+            known = self._kept_runs[key] = run + self._crowd(plan, terms) <= self.near_1
+        return known
+
+    def _crowd(self, plan: ConvolutionPlan, terms: int) -> float:
+        """Bytes of L1 that pieces of the image in so many terms take beside their own, as they need more of some sets than of others."""
+        last, image = plan.summed[-1], self.c.left
+        apart = self.step(plan.halo, image, last) * self.c.left_bytes
+        if apart < self.line:
+            return 0.0
+        size = self.touched(plan, image, ((last, terms),))
+        _, width = self.pieces(plan, image, ())
+        width = round_up(width, self.line)
+        return bytes_taken(self.core.cache(1), size, terms, apart, width) - size
+
+    def _touched_by_tile(self, plan: ConvolutionPlan) -> tuple[float, float]:
+        """Bytes of image and weights that a tile reads, each of them once."""
+        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
+        return self.touched(plan, self.c.left, every), self.touched(plan, self.c.right, every)
 
     def terms_of_run(self, plan: ConvolutionPlan) -> int:
         """The iterations of the innermost loop of a sum."""
         return max(1, plan.block or self.extents[plan.summed[-1]])
 
-    def run(self, plan: ConvolutionPlan, terms: int) -> float:
+    def terms_of_channels(self, plan: ConvolutionPlan) -> int:
+        """The terms in one run of the innermost loop over channels."""
+        inside = self.extents[plan.summed[-2]] if plan.window_inside else 1
+        return self.terms_of_run(plan) * inside
+
+    def _run(self, plan: ConvolutionPlan, terms: int) -> float:
         """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""
         summed = ((plan.summed[-1], terms),)
         return sum(self.touched(plan, one, summed) for one in (self.c.left, self.c.right))
@@ -143,6 +196,14 @@ class ConvolutionReads:
         """The lines of the image that a tile reads for one term, if its pieces begin lines."""
         count, run = self.pieces(plan, self.c.left, ())
         return count * -(-run // self.line)
+
+    def asked_lines(self, plan: ConvolutionPlan) -> float:
+        """The lines that a tile asks for in each term, on average, where it asks for the image: those of a channel together."""
+        if not plan.window_inside:
+            return self.image_lines(plan)
+        last = plan.summed[-1]
+        count, run = self.pieces(plan, self.c.left, ((last, self.extents[last]),))
+        return count * -(-run // self.line) / self.extents[last]
 
     def pieces(self, plan: ConvolutionPlan, access: Access, summed: SizedAxes) -> tuple[int, int]:
         """The pieces of memory that a tile reads of an operand while summed axes run, each so far, and the bytes of one."""

@@ -14,7 +14,7 @@ from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...analysis.operations import operands_of, operations_of
+from ...analysis.operations import operands_of
 from ...dialects.loop import MODE, UNROLLED, RunMode
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
@@ -102,9 +102,22 @@ def _is_short(op: scf.ForOp, body: Block) -> bool:
     most = min(_distances(op.lb, op.ub), default=None)
     if most is None or most > SHORT * step:
         return False
-    loaded = (each for each in operations_of(body) if type(each) in _FILLING)
-    bytes_ = sum(element_bytes(each.results[0].type) for each in loaded)
-    return -(-most // step) * bytes_ < MOST_LOADED
+    return -(-most // step) * _loaded(body) < MOST_LOADED
+
+
+def _loaded(body: Block) -> int:
+    """Bytes of vectors that a loop's body loads, in all iterations of the loops in it that numbers tell."""
+    found = 0
+    for op in body.ops:
+        if type(op) in _FILLING:
+            found += element_bytes(op.results[0].type)
+        inside = sum(_loaded(block) for region in op.regions for block in region.blocks)
+        if inside and isinstance(op, scf.ForOp):
+            step = _number(op.step)
+            most = min(_distances(op.lb, op.ub), default=None)
+            inside *= -(-most // step) if step and most is not None else 1
+        found += inside
+    return found
 
 
 _FILLING = frozenset((vector.LoadOp, vector.MaskedLoadOp, vector.BroadcastOp))

@@ -10,6 +10,8 @@ from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.analysis.plans.convolution_hints import terms_between_hints
+from stepwell.analysis.plans.convolution_padding import Padding
+from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
@@ -20,6 +22,9 @@ from stepwell.tuning.rules import kernels, schedule_with
 
 BESIDE_ANOTHER = "fma_f32=130e9,tile_in_l1=114e9,tile_near=108e9,tile_split=98e9"
 """Rates of such a core whose other thread is somebody else's."""
+
+BY_ITSELF = "fma_f32=244e9,tile_in_l1=236e9,tile_near=233e9,tile_split=215e9"
+"""Those of another one by itself."""
 
 
 @pytest.mark.parametrize(
@@ -51,7 +56,11 @@ def test_no_plan_is_better_than_those_proposed(
 
 @pytest.mark.parametrize(
     ("name", "outputs", "window"),
-    [("zen4", 64, 7), ("sapphire-rapids", 32, 3), (f"sapphire-rapids:{BESIDE_ANOTHER}", 64, 7)],
+    [
+        ("zen4", 64, 7),
+        (f"sapphire-rapids:{BY_ITSELF}", 32, 3),
+        (f"sapphire-rapids:{BESIDE_ANOTHER}", 64, 7),
+    ],
 )
 def test_a_first_layer_with_steps_has_channels_in_lanes(name: str, outputs: int, window: int):
     """
@@ -65,6 +74,62 @@ def test_a_first_layer_with_steps_has_channels_in_lanes(name: str, outputs: int,
     (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
     (plan,) = convolution.propose(found, Target.parse(name), 1)
     assert plan.lanes in found.n and plan.packs
+
+
+def test_elements_begin_as_fast_as_l1_serves_them():
+    """Each of 14 pixels is one, for the 16 channels of a group in lanes; with pixels in lanes, vectors lie across lines."""
+    core = Target.parse("sapphire-rapids:read_l1=128e9").core
+    assert (core.load_ports, core.l1_ports) == (1, 2)
+    assert core.loading_cycles(2, 0, 14) == 9
+    weights = np.zeros((512, 16, 3, 3), np.float32)
+    name = f"sapphire-rapids:read_l1=391e9,{BY_ITSELF}"
+    low = sw.jit(lambda x: sw.conv(x, weights, padding=1, groups=32), target=name)
+    text = low.lower(np.zeros((1, 512, 14, 14), np.float32)).plan()
+    assert "direct, tile 14x16" in text and "packs weights" in text
+
+
+def test_results_come_and_go_while_tiles_go_through_a_window():
+    """Those of 1x1 are set against products, which are charged with all of it."""
+    writing: list[float] = []
+    for window in (1, 3):
+        x, weights = np.zeros((1, 64, 56, 56), np.float32), np.zeros((64, 64, window, window))
+        low = sw.jit(lambda x, w: sw.conv(x, w, padding=w.shape[-1] // 2)).lower(
+            x, weights.astype(np.float32)
+        )
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        target = Target.parse(f"sapphire-rapids:l2=1M,{BY_ITSELF}")
+        (plan,) = convolution.propose(found, target, 1)
+        assert plan.prefetch_result
+        writing.append(dict(convolution.cost(plan, found, target).terms)["writing"])
+    assert writing[1] < 0.5 * writing[0]
+
+
+def test_channels_that_share_sets_of_l1_are_waited_for_at_each_element_of_the_window():
+    """As those of 96 x 128 pixels do, 48 KiB apart, and of 96 x 127 do not: loads of theirs begin again when their line has come."""
+    target, weights = Target.of("sapphire-rapids"), np.zeros((32, 64, 3, 3), np.float32)
+    unasked: list[float] = []
+    arithmetic: list[float] = []
+    for wide in (127, 128):
+        low = convolved(np.zeros((1, 64, 96, wide), np.float32), weights)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        model, (first,) = Model(found, target), convolution.propose(found, target)
+        plan = replace(
+            first,
+            tile=((found.m[-1], 26), (found.n[-1], 16)),
+            summed=(*found.window, *(axis for axis in found.k if axis not in found.window)),
+            halo=(),
+            packs=True,
+            prefetch_terms=0,
+            block=0,
+            window_inside=False,
+        )
+        assert model.keeps_run(plan, 8) and model.keeps_run(plan, 64) == (wide == 127)
+        assert model.unasked(replace(plan, prefetch_terms=12)) == 0
+        unasked.append(model.unasked(plan))
+        terms = dict(model.cost(plan).terms)
+        arithmetic.append(terms["arithmetic"] / wide)
+    assert unasked[0] < 0.5 and unasked[1] == 1
+    assert arithmetic[1] > 1.3 * arithmetic[0]
 
 
 def test_vectors_do_not_leave_in_short_pieces():
@@ -100,6 +165,12 @@ def test_half_a_vector_takes_half_of_the_time_where_full_ones_are_executed_as_tw
         assert choice.cost is not None
         seconds.append(choice.cost.seconds)
     assert most - 0.2 < seconds[0] / seconds[1] < most
+
+
+def with_channels_inside(facts, target):
+    """The best plan of which the innermost loop of a sum is over channels."""
+    choices = Contractions().propose(facts, target, 100)
+    return next(choice for choice in choices if not choice.plan.window_inside)
 
 
 def convolved(x, weights):
@@ -301,7 +372,7 @@ def test_blocks_of_many_channels_stay_loops(block: int, is_written_out: bool):
     low = convolved(np.zeros((1, 128, 8, 30), np.float32), np.zeros((32, 128, 3, 3), np.float32))
     module, target = low.unscheduled(), Target.of("sapphire-rapids")
     kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    first = with_channels_inside(facts_of_loops(kernel).facts, target)
     *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
     tile = ((width, 14), (outputs, 32))
     plan = replace(first.plan, tile=tile, packs=True, block=block, between_hints=0)
@@ -353,9 +424,64 @@ def test_blocks_of_channels_add_up_to_the_same_sums(size: int, packs: bool):
     low = convolved(x, rng.standard_normal((100, 24, 3, 3), np.float32))
     module, target = low.unscheduled(), Target.of("host")
     kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    first = with_channels_inside(facts_of_loops(kernel).facts, target)
     plan = replace(first.plan, packs=packs, block=8, prefetch_block=packs, prefetch_weights=packs)
     assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
     options = Options(target=target, schedule=False)
     found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("hints", [0, 7])
+@pytest.mark.parametrize(("window", "stride"), [(3, 1), (3, 2), (5, 1)])
+def test_a_row_of_the_window_for_each_channel_adds_up_to_the_same_sums(
+    window: int, stride: int, hints: int
+):
+    """Tiles at the edges, which leave terms out, have loops over channels inside of the window: no two terms stand beside each other."""
+    rng, target = np.random.default_rng(5), Target.of("host")
+    x = rng.standard_normal((2, 24, 9, 33 * stride), np.float32)
+    weights = rng.standard_normal((100, 24, window, window), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=window // 2)).lower(x)
+    module = low.unscheduled()
+    kernel = kernels(module)[-1]
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    (found,) = find_convolutions(facts_of_loops(kernel).facts)
+    lanes, (kh, kw) = found.n[-1], found.window
+    (channels,) = (axis for axis in found.k if axis not in found.window)
+    tile = ((found.m[-1], 6), (lanes, 2 * target.core.lanes(4)))
+    plan = ConvolutionPlan(
+        tile,
+        (kh, channels, kw),
+        (),
+        packs=True,
+        skips=Padding(found).skipped(dict(tile), lanes),
+        prefetch_terms=hints,
+        window_inside=True,
+    )
+    assert len(plan.skips) == 2
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    options = Options(target=target, schedule=False)
+    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
+
+
+def test_rows_of_the_window_are_inside_of_channels_where_few_tiles_leave_terms_out():
+    """Of four tiles in a row two do, of two both; the loop over 64 channels ends three times in a sum, and not nine times."""
+    target = Target.parse(f"sapphire-rapids:l2=2M,read_l1=391e9,{BY_ITSELF}")
+    for size, channels, is_inside in ((56, 64, True), (28, 128, False)):
+        weights = np.zeros((channels, channels, 3, 3), np.float32)
+        low = convolved(np.zeros((1, channels, size, size), np.float32), weights)
+        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        (plan,) = convolution.propose(found, target)
+        assert plan.window_inside == is_inside
+        whole = replace(plan, tile=((found.m[-1], 14), (found.n[-1], 32)))
+        assert Model(found, target).written_out_part(whole) == (0.5 if is_inside else 1)
+
+
+@pytest.mark.parametrize(("stride", "ends"), [(1, (True, True)), (2, (True, False))])
+def test_only_tiles_with_rows_outside_of_the_image_write_out_the_window(stride: int, ends):
+    """With a stride of two the last row's window ends with the image."""
+    x, weights = np.zeros((1, 16, 56, 56), np.float32), np.zeros((32, 16, 3, 3), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=1)).lower(x)
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    assert Padding(found).short_ends((found.window[-1], found.m[-1])) == ends

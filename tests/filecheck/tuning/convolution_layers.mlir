@@ -10,9 +10,9 @@
 // SPR: c3_28.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the image 11 terms ahead;
 // SPR: c3_14.
-// SPR-NEXT: chosen contraction: direct, tile 9x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 8x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // SPR: c3_7.
-// SPR-NEXT: chosen contraction: direct, tile 6x4x8 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 2x7x32 of axes 1, 2, 0, copies the image with its border, packs weights, 128 channels at a time, prefetches the result, prefetches weights, prefetches the next block of them;
 // SPR: c3_s2.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, 64 channels at a time, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 11 terms ahead;
 // SPR: c1_56.

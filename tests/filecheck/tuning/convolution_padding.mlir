@@ -3,7 +3,7 @@
 
 // Terms outside of the image are left out: rows of the window above and below it by the bounds of a loop; columns, in the
 // first and the last tile of a row, by shorter tiles, for each place in the window. No read asks whether it is inside, and
-// the image is read where it is.
+// the image is read where it is. Other tiles use a row of the window for each channel.
 // CHECK-LABEL: @rows.y(
 // CHECK-NOT:     "image
 // CHECK-NOT:     loop.if
@@ -13,8 +13,9 @@
 // CHECK:         loop.for reduction "c.front.u1" {{.*}} to 64
 // CHECK:           loop.for parallel unroll "ow.each.front.u1" {{.*}} = 0 to 14 {
 // CHECK:         loop.for reduction "kh" %{{.*}} = max(0, -%{{.*}} + 1) to min(3, -%{{.*}} + 57) {
-// CHECK-NEXT:      loop.for reduction "kw" {{.*}} = 0 to 3 {
-// CHECK:             loop.for parallel unroll "ow.each" {{.*}} = 0 to 14 {
+// CHECK:             loop.for reduction "c" {{.*}} to 64
+// CHECK-NEXT:          loop.for reduction "kw" {{.*}} = 0 to 3 {
+// CHECK:                 loop.for parallel unroll "ow.each" {{.*}} = 0 to 14 {
 // CHECK:         loop.for reduction "c.back.u2" {{.*}} to 64
 // CHECK:           loop.for parallel unroll "ow.each.back.u2" {{.*}} = 0 to 13 {
 func.func @rows(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {

@@ -96,8 +96,27 @@ func.func @narrow(%A: memref<128xf32>, %B: memref<128xf32>) {
   func.return
 }
 
-// A loop that a schedule has written out: neither unrolled nor put into vectors, however short it is.
+// Three iterations, each of which loads 14 vectors in a loop of its own.
+// CHECK-LABEL: llvm.func @nested
+// CHECK:         {stepwell.no_unroll}
+// CHECK:         {stepwell.no_unroll}
 // CHECK-LABEL: llvm.func @written_out
+func.func @nested(%A: memref<256xf32>, %B: memref<256xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c14 = arith.constant 14 : index
+  scf.for %i = %c0 to %c3 step %c1 {
+    scf.for %j = %c0 to %c14 step %c1 {
+      %at = arith.addi %i, %j : index
+      %a = vector.load %A[%at] : memref<256xf32>, vector<16xf32>
+      vector.store %a, %B[%at] : memref<256xf32>, vector<16xf32>
+    }
+  }
+  func.return
+}
+
+// A loop that a schedule has written out: neither unrolled nor put into vectors, however short it is.
 // CHECK:         llvm.br ^{{.*}}({{.*}}) {stepwell.no_vectors, stepwell.no_unroll}
 // IR-LABEL:    @written_out(
 // IR-NOT:        <{{[0-9]+}} x float>
