@@ -12,8 +12,8 @@ def waiting_for_threads(known: ContractionRates, plan: ContractionPlan, seconds:
     """
     Seconds of all cores together in which one waits for another, where tiles take so many `seconds`: by rows or by columns, whichever is less.
 
-    None where there is one core. Threads that have entries of a batch of their own wait for lines alone. Blocks of rows of A are packed by one thread, which
-    the others wait for. In a program the buffers between kernels are shared some way already: by another one, each thread waits for lines of
+    None where there is one core. Threads that have entries of a batch of their own wait for lines alone. Blocks of rows of A are packed by
+    one thread, which the others wait for. In a program the buffers between kernels are shared some way already: by another one, each thread waits for lines of
     what it reads that others have written, and of what it writes that others have had.
     """
     problem, threads = known.problem, known.threads
@@ -28,22 +28,27 @@ def waiting_for_threads(known: ContractionRates, plan: ContractionPlan, seconds:
     waits = [of_rows + _waiting(known, seconds, problem.m, by_rows, right)]
     if plan.nc < problem.n and not plan.k_outside:  # each block has a copy of B of its own
         waits.append(of_columns + _waiting(known, seconds, problem.n, plan.nc, left))
-    elif (plan.innermost == "m" and plan.mc >= problem.m) or _may_turn(plan, right):
+    elif (plan.innermost == "m" and plan.mc >= problem.m) or _may_turn(known, plan, right):
         waits.append(of_columns + _waiting(known, seconds, problem.n, plan.nr, left + right))
     has_blocks = plan.innermost == "m" and plan.mc < problem.m
     copying = problem.batch * packing(known, plan, "left") if left and has_blocks else 0.0
     return threads * (min(waits) + (1 - 1 / threads) * copying)
 
 
-def _may_turn(plan: ContractionPlan, packed: int) -> bool:
-    """Whether tiles of columns can be made the outermost loop for threads: nothing is packed inside of the loop over rows."""
-    return plan.innermost == "n" and not packed and not plan.left_by_rows and not plan.k_outside
+def _may_turn(known: ContractionRates, plan: ContractionPlan, packed: int) -> bool:
+    """
+    Whether tiles of columns can be made the outermost loop for threads, as is done where these share buffers: nothing is packed inside
+    of the loop over rows.
+    """
+    is_shared = any(known.problem.of_others)
+    whole = not packed and not plan.left_by_rows and not plan.k_outside
+    return is_shared and plan.innermost == "n" and whole
 
 
 def _lines_of_others(known: ContractionRates) -> tuple[float, float, float]:
     """
-    Seconds in which each thread gets what others have had, with rows dealt out, with columns, and with entries of a batch. Nothing where buffers do not stay in the
-    threads' caches from one kernel to the next. (With blocks of columns an expansion of MobileNet-V2 whose channels are shared took two
+    Seconds in which each thread gets what others have had, with rows dealt out, with columns, and with entries of a batch. Nothing where
+    buffers do not stay in the threads' caches from one kernel to the next. (With blocks of columns an expansion of MobileNet-V2 whose channels are shared took two
     threads 33 us, as long as one, on Intel's Granite Rapids.)
     """
     problem, threads = known.problem, known.threads
