@@ -8,14 +8,14 @@ compared together: what a thread reads that others have written, what all of the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from ..frozen import frozen
 from ..targets.core import LINE_BYTES
 from ..targets.target import Target
-from .facts import Access, Home, KernelFacts, Role, Statement
+from .dealing import Cuts, axis_along, cuts, written_last
+from .facts import Home, KernelFacts, Role, Statement
 from .plans.cost import kept_bytes
 from .plans.threads import AWAKE_SECONDS, line_seconds, pays
 
@@ -30,9 +30,6 @@ ALIKE = 3 / 4
 
 ROUNDS = 8
 """How often each kernel is asked again after others have changed their way, at most."""
-
-Cuts: TypeAlias = Mapping[int, int]
-"""Buffers, with the dimension of each that the iterations of a loop move along."""
 
 
 @frozen
@@ -58,11 +55,13 @@ class Kernel:
 
     @staticmethod
     def of(name: str, facts: KernelFacts, target: Target, threads: int) -> Kernel:
+        """A kernel, with ways where threads pay: one of them alone would wait for what the others have."""
         work = sum(2 * (statement.points or 0) for statement in facts.statements if statement.reads)
         near = sum(buffer.bytes or 0 for buffer in facts.buffers)
         rates = target.rates
         seconds = max(work / rates.peak(), near / rates.bandwidth("L2", "copy"))
-        return Kernel(name, facts, ways(facts, threads) if pays(seconds) else (), seconds)
+        alone = seconds + line_seconds(near * (1 - 1 / threads), target)
+        return Kernel(name, facts, ways(facts, threads) if pays(alone) else (), seconds)
 
     def span(self, buffer: int, dimension: int) -> int | None:
         """
@@ -107,10 +106,9 @@ class Call:
 
 def ways(facts: KernelFacts, threads: int) -> list[Way]:
     """The ways to deal out a kernel: by the dimensions of what it writes last that belong to others, outermost first."""
-    written = [s for s in facts.statements if _is_given(facts, s.write.buffer)]
-    if not facts.is_complete or not written:
+    last = written_last(facts)
+    if last is None:
         return []
-    last = written[-1]
     found = (_way(facts, last, n, threads) for n in range(len(last.write.subscripts)))
     return [way for way in found if way is not None]
 
@@ -121,7 +119,7 @@ def _is_given(facts: KernelFacts, buffer: int) -> bool:
 
 def _way(facts: KernelFacts, last: Statement, dimension: int, threads: int) -> Way | None:
     """That by one dimension of what the last statement writes; None where its loop is not parallel, or too short."""
-    axis = _axis(last, last.write, dimension)
+    axis = axis_along(last, last.write, dimension)
     if axis is None or last.axes[axis].role is not Role.PARALLEL:
         return None
     trips, stride = last.axes[axis].extent, facts.stride(last.write, axis)
@@ -129,42 +127,18 @@ def _way(facts: KernelFacts, last: Statement, dimension: int, threads: int) -> W
         return None
     if trips * stride * facts.element_bytes(last.write) < LEAST_LINES * LINE_BYTES * threads:
         return None
-    cuts = _cuts(facts, last, dimension)
-    return None if _is_in_windows(facts, cuts) else Way(cuts, trips)
+    own = cuts(facts, last, dimension)
+    return None if _keeps_windows(facts, own, trips, threads) else Way(own, trips)
 
 
-def _axis(statement: Statement, access: Access, dimension: int) -> int | None:
-    """The axis that moves an access most along a dimension: of two in one subscript that of what is outside."""
-    subscript = access.subscripts[dimension]
-    if subscript is None:
-        return None
-    moved = [(abs(by), -n) for n, by in enumerate(subscript.coefficients) if by]
-    parallel = [(by, n) for by, n in moved if statement.axes[-n].role is Role.PARALLEL]
-    return -max(parallel)[1] if parallel else None
-
-
-def _cuts(facts: KernelFacts, last: Statement, dimension: int) -> Cuts:
-    """Along which dimension all buffers are dealt out, from the last one that is written backwards."""
-    cuts = {last.write.buffer: dimension}
-    for statement in reversed(facts.statements):
-        cut = cuts.get(statement.write.buffer)
-        axis = None if cut is None else _axis(statement, statement.write, cut)
-        if axis is None:
-            continue
-        for read in statement.reads:
-            moved = [n for n, s in enumerate(read.subscripts) if s and s.coefficients[axis]]
-            if moved:
-                cuts.setdefault(read.buffer, moved[0])
-    return cuts
-
-
-def _is_in_windows(facts: KernelFacts, cuts: Cuts) -> bool:
+def _keeps_windows(facts: KernelFacts, own: Cuts, trips: int, threads: int) -> bool:
     """
-    Whether these are the rows of a reduction over windows alone: while one image goes by after the other, its rows stay in
-    L1 for the windows of the next ones, and dealt out by rows they would not.
+    Whether these are the rows of a reduction over windows alone that stay with one thread: while one image goes by after the
+    other, its rows stay in L1 for the windows of the next ones, and dealt out by rows they would not. Equal blocks of rows are
+    an image each for this, where vectors are along the channels: tiles of them do not cross the border of a block.
     """
     update = next((s for s in facts.statements if s.combiner is not None), None)
-    cut = None if update is None else cuts.get(update.write.buffer)
+    cut = None if update is None else own.get(update.write.buffer)
     if update is None or cut is None:
         return False
     moved = [
@@ -175,7 +149,10 @@ def _is_in_windows(facts: KernelFacts, cuts: Cuts) -> bool:
     ]
     in_windows = {n for axes in moved if len(axes) > 1 for n in axes}
     summed = {n for n, axis in enumerate(update.axes) if axis.role is Role.REDUCTION}
-    return {*summed, _axis(update, update.write, cut)} <= in_windows
+    if not {*summed, axis_along(update, update.write, cut)} <= in_windows:
+        return False
+    lanes = axis_along(update, update.write, len(update.write.subscripts) - 1)
+    return lanes in in_windows or trips % threads != 0
 
 
 def choose(calls: Sequence[Call], target: Target, threads: int) -> None:
@@ -248,7 +225,8 @@ class _Costs:
             return 0.0
         trips = kernel.ways[kernel.way].trips
         seconds = kernel.seconds * (-(-trips // threads) / trips - 1 / threads)
-        stays = sum(facts.bytes or 0 for facts in kernel.facts.buffers) <= self.near * threads
+        used = sum(facts.bytes or 0 for facts in kernel.facts.buffers)
+        stays = min(self.near * threads / max(used, 1), 1.0)
         for buffer, facts in enumerate(kernel.facts.buffers[: len(call.memory)]):
             if facts.bytes is None or buffer not in kernel.read:
                 continue
@@ -257,9 +235,10 @@ class _Costs:
                 rate = self.target.rates.beyond_l2.core
                 is_made = facts.home is not Home.CONSTANT
                 seconds += line_seconds(others, self.target) if is_made else others / rate
-            elif stays and (given := call.given(buffer)):
+            elif given := call.given(buffer):
                 strange = sum(not alike(span, kernel.span(buffer, cut)) for span in given)
-                seconds += strange / len(given) * line_seconds(others / threads, self.target)
+                lines = stays * strange / len(given) * others / threads
+                seconds += line_seconds(lines, self.target)
         return seconds
 
 

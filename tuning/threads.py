@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -32,6 +32,9 @@ from ..transforms.step_support.nest import loops_of
 from ..transforms.step_support.trip_count import TripCount
 from .outermost import can_be_parted, make_outermost
 from .session import Session
+
+BLOCKS = 4
+"""Blocks of rows for each thread, at most: one that is late leaves some of its own to others."""
 
 COPYING = 16
 """Multiply-adds in the time of an element that is copied."""
@@ -184,6 +187,8 @@ def _parallel(
         if chosen is not None:
             s.parallel(s.handle(free[chosen]))
         return
+    if work.keeps_order and _by_blocks_of_rows(s, target, free, least, seconds, found, waiting):
+        return
     # One core alone would wait for what all others have.
     chosen = min(found, key=lambda number: (found[number], number))
     inside = [n for n in found if n and not work.keeps_order and can_be_parted(free[:n])]
@@ -196,6 +201,40 @@ def _parallel(
         _outermost_on_threads(s, target, free[: inner + 1], seconds, serial)
     else:
         s.parallel(s.handle(free[chosen]))
+
+
+def _by_blocks_of_rows(
+    s: Session,
+    target: Target,
+    free: Sequence[loop.ForOp],
+    trips: Sequence[int],
+    seconds: float,
+    found: Mapping[int, float],
+    waiting: Sequence[float],
+) -> bool:
+    """
+    Cut a loop inside of others into equal blocks and run these on threads, outside of all, where that takes less than each loop of
+    `found` where it is: the order inside of a block is the one of the nest, and each block an image of its own for its windows.
+    """
+    others: dict[int, float] = {}
+    for number in range(1, len(free)):
+        if _blocks(trips[number], target) and can_be_parted(free[:number]):
+            others[number] = seconds / team(target) + AWAKE_SECONDS + waiting[number]
+    best = least_seconds(others, min(found.values()))
+    if best is None:
+        return False
+    count = _blocks(trips[best], target)
+    parts = s.cut(s.handle(free[best]), trips[best] // count, "block", "row", "perfect")
+    make_outermost(s, [*free[:best], parts.outer.op])
+    s.parallel(parts.outer)
+    return True
+
+
+def _blocks(trips: int, target: Target) -> int:
+    """How many equal blocks of iterations there are for threads, as many for each, some for each where that goes; 0 where none."""
+    threads = team(target)
+    counts = (count * threads for count in range(BLOCKS, 0, -1))
+    return next((count for count in counts if not trips % count), 0)
 
 
 def _outermost(
@@ -245,20 +284,19 @@ def _waiting(work: _Work, target: Target, nest: loop.ForOp, for_op: loop.ForOp) 
     """
     others = 1 - 1 / team(target)
     seconds = others * _read_by_all(work, nest, for_op) / target.rates.beyond_l2.core
-    for buffer, dimension in work.shared.items() if _stays(nest, target) else ():
+    kept = _kept(nest, target)
+    for buffer, dimension in work.shared.items():
         moved = _moved(nest, for_op, buffer)
         if moved and dimension not in moved:
-            part = _touched(work, nest, buffer) / team(target)
+            part = kept * _touched(work, nest, buffer) / team(target)
             seconds += line_seconds(others * part, target)
     return seconds
 
 
 def _waiting_alone(work: _Work, target: Target, nest: loop.ForOp) -> float:
     """How long one thread would wait, which had all of a nest, for what the program's other threads have of the buffers that they share."""
-    if not work.shared or not _stays(nest, target):
-        return 0.0
     shared = sum(_touched(work, nest, buffer) for buffer in work.shared if _accesses(nest, buffer))
-    return line_seconds(shared * (1 - 1 / team(target)), target)
+    return line_seconds(_kept(nest, target) * shared * (1 - 1 / team(target)), target)
 
 
 def _touched(work: _Work, nest: loop.ForOp, buffer: SSAValue) -> int:
@@ -279,13 +317,13 @@ def _accesses(nest: loop.ForOp, buffer: SSAValue) -> list[loop.LoadOp | loop.Sto
     ]
 
 
-def _stays(nest: loop.ForOp, target: Target) -> bool:
-    """Whether what all threads read and write stays in their caches until the next kernel."""
+def _kept(nest: loop.ForOp, target: Target) -> float:
+    """Which part of what all threads read and write stays in their caches until the next kernel."""
     found = operations_of_kinds(nest, {loop.LoadOp, loop.StoreOp})
     buffers = {op.buffer for op in found if isinstance(op, loop.LoadOp | loop.StoreOp)}
     arguments = (buffer for buffer in buffers if isinstance(buffer, BlockArgument))
     bytes_ = sum(bytes_of(memref_type(buffer)) for buffer in arguments)
-    return bytes_ <= kept_bytes(target.core.cache(2)) * team(target)
+    return min(kept_bytes(target.core.cache(2)) * team(target) / max(bytes_, 1), 1.0)
 
 
 def _moved(nest: loop.ForOp, for_op: loop.ForOp, buffer: SSAValue) -> set[int]:

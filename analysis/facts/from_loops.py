@@ -231,7 +231,12 @@ class _Reader:
             loop.NEEDED in self._marks(value).data,
             home is Home.ARGUMENT and is_of_caller(value),
             loop.FINITE in self._marks(value).data,
+            self._shared(value),
         )
+
+    def _shared(self, value: SSAValue) -> int | None:
+        said = self._marks(value).data.get(loop.SHARED)
+        return said.value.data if isinstance(said, IntegerAttr) else None
 
     def _is_passed_on(self, value: SSAValue) -> bool:
         """Whether a buffer of the program's own is given for the argument."""

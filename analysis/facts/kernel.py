@@ -77,7 +77,7 @@ class BufferFacts:
     begin with a cache line. A result `is_passed_on` when the program keeps it for its other kernels only, and `is_needed_in_part` when what is
     needed of it differs between the steps of a loop. A scratch buffer at a `depth` is allocated inside of so many loops:
     each of their iterations has its own. An operand `is_finite` when all of its elements are known to be, in a kernel that
-    reads something through a guard.
+    reads something through a guard. One that the program's threads share between its kernels is `shared` along a dimension.
     """
 
     shape: tuple[Extent, ...]
@@ -89,6 +89,7 @@ class BufferFacts:
     is_needed_in_part: bool = False
     is_callers: bool = False
     is_finite: bool = False
+    shared: int | None = None
 
     @cached_property
     def element_bytes(self) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...dialects.dtypes import bit_width
 from ...frozen import frozen, replaced
 from ...targets.core import Core
 from ..cost import name_cost
+from ..dealing import bytes_of_others
 from ..facts import Access, Contraction, Home
 from .computed_operands import Computing, computing, stride_of_sources
 from .cost import split_part
@@ -88,6 +89,11 @@ class Problem:
     """whether both operands are parts of the same buffer"""
     finished_with: int = 0
     """bytes that come for each element when it is finished: what is read then, as in a residual block, and further results"""
+    of_others: tuple[int, int, int] = (0, 0, 0)
+    """
+    bytes of buffers that the program's threads share another way than where rows are dealt out to them, where columns are, and
+    where entries of the batch are: see `bytes_of_others`
+    """
 
     @property
     def updates_in_place(self) -> bool:
@@ -98,7 +104,13 @@ class Problem:
     def turned(self) -> Problem:
         """Cᵀ = Bᵀ Aᵀ, whose rows are columns of C."""
         return replaced(
-            self, m=self.n, n=self.m, left=self.right, right=self.left, result_along_n=None
+            self,
+            m=self.n,
+            n=self.m,
+            left=self.right,
+            right=self.left,
+            result_along_n=None,
+            of_others=(self.of_others[1], self.of_others[0], self.of_others[2]),
         )
 
 
@@ -122,7 +134,18 @@ def problem_of(contraction: Contraction) -> Problem:
         contraction.is_symmetric,
         contraction.left.buffer == contraction.right.buffer,
         _finished_with(contraction),
+        (
+            _of_others(contraction, m),
+            _of_others(contraction, n),
+            _of_others(contraction, [axis for axis in outer if contraction.extent((axis,)) > 1]),
+        ),
     )
+
+
+def _of_others(contraction: Contraction, axes: Sequence[int]) -> int:
+    """With that of several axes dealt out by which it is least."""
+    found = (bytes_of_others(contraction.facts, contraction.statement, axis) for axis in axes)
+    return min(found, default=0)
 
 
 def finishing_work(contraction: Contraction) -> float:

@@ -20,10 +20,11 @@ from ..facts import (
     find_window_reduction,
     only_contraction,
 )
-from . import contraction, convolution, dot_products, row_blocks, rows, windows
+from . import contraction, convolution, convolution_threads, dot_products, row_blocks, rows, windows
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
-from .cost import Cost
+from .convolution_threads import ASKED
+from .cost import Cost, cost_of
 from .dot_products import DotProductPlan
 
 AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan
@@ -67,11 +68,23 @@ def contraction_plans(
             ]
     direct = only_contraction(facts, find_convolutions(facts))
     if direct is not None and not direct.computed and _may_be_direct(direct):
-        found += [
-            (plan, convolution.cost(plan, direct, target))
-            for plan in convolution.propose(direct, target, n)
-        ]
+        found += _convolutions(direct, target, n)
     return sorted(found, key=lambda pair: pair[1].seconds)[:n]
+
+
+def _convolutions(
+    direct: Contraction, target: Target, n: int
+) -> list[tuple[ConvolutionPlan, Cost]]:
+    """Plans of direct convolution: `n`, or some more where what threads wait for each other tells them apart."""
+    is_shared = target.cores > 1 and convolution_threads.is_shared(direct)
+    found: list[tuple[ConvolutionPlan, Cost]] = []
+    for plan in convolution.propose(direct, target, max(n, ASKED) if is_shared else n):
+        cost = convolution.cost(plan, direct, target)
+        if is_shared:
+            waiting = convolution_threads.waiting_for_threads(plan, direct, cost.seconds, target)
+            cost = cost_of((*cost.terms, ("waiting for threads", waiting)))
+        found.append((plan, cost))
+    return found
 
 
 def _may_be_direct(c: Contraction) -> bool:

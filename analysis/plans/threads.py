@@ -47,6 +47,15 @@ def line_seconds(bytes_: float, target: Target) -> float:
     return 2 * bytes_ / target.rates.copy_l3.core
 
 
+def others_seconds(bytes_: float, target: Target) -> float:
+    """
+    How long each thread takes to get its part of so many bytes where threads have had other parts before: all of it but what it
+    has had itself.
+    """
+    threads = team(target)
+    return line_seconds(bytes_ * (1 - 1 / threads) / threads, target)
+
+
 def chosen_for_threads(trips: Sequence[int], seconds: float, target: Target) -> int | None:
     """
     Which of several loops, outermost first, runs on threads, of a nest that takes one core `seconds`: that with which it

@@ -7,11 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.facts import (
+    Contraction,
+    facts_of_loops,
+    find_convolutions,
+)
 from stepwell.analysis.plans import contraction as plans
+from stepwell.analysis.plans import convolution, convolution_threads
 from stepwell.analysis.plans.threads import line_seconds
 from stepwell.dialects import loop
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import ScheduleByRulesPass
+from stepwell.tuning.rules import ScheduleByRulesPass, kernels
 from stepwell.universe import make_context
 from xdsl.parser import Parser
 
@@ -134,3 +140,70 @@ def test_blocks_of_rows_that_one_thread_packs_are_waited_for():
     assert terms["packing A"] > 0
     waits = terms["waiting for threads"] - apart["waiting for threads"]
     assert waits == pytest.approx(terms["packing A"])
+
+
+def _sharing(product: Contraction, buffer: int, dimension: int) -> Contraction:
+    """The same in a program whose threads share one of its buffers along a dimension."""
+    buffers = list(product.facts.buffers)
+    buffers[buffer] = replace(buffers[buffer], shared=dimension)
+    return replace(product, facts=replace(product.facts, buffers=tuple(buffers)))
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_lines_that_others_have_had_are_waited_for(core: str, dimension: int):
+    """Where rows of the result are shared, threads that have columns each wait for half of their lines, and the other way round."""
+    target, alone = Target.parse(f"{core}:cores=2"), product(96, 1024, 16)
+    shared = _sharing(alone, alone.result.buffer, dimension)
+    first, *_ = plans.propose(alone, target)
+    packed = replace(first, turned=False, mr=8, nr=32, kc=16, pack_right=False, k_outside=False)
+    by_rows = replace(packed, innermost="n", mc=8, nc=1024, pack_left=False, left_by_rows=True)
+    by_columns = replace(packed, innermost="m", mc=96, nc=1024, pack_left=False)
+    waits = [
+        dict(plans.cost(plan, shared, target).terms)["waiting for threads"]
+        - dict(plans.cost(plan, alone, target).terms)["waiting for threads"]
+        for plan in (by_rows, by_columns)
+    ]
+    lines = 2 * line_seconds(96 * 1024 * 4 / 4, target)
+    assert waits == pytest.approx([0, lines] if dimension == 0 else [lines, 0])
+
+
+def test_a_plan_follows_how_threads_share_the_result():
+    """Tiles of rows are as many for each thread where rows are shared, and columns are dealt out where these are."""
+    target, alone = Target.parse("sapphire-rapids:cores=2"), product(96, 1568, 16)
+    by_rows, by_columns = (
+        plans.propose(_sharing(alone, alone.result.buffer, dimension), target)[0]
+        for dimension in (0, 1)
+    )
+    assert by_rows.innermost == "n" and -(-96 // by_rows.mr) % 2 == 0, str(by_rows)
+    waits = [
+        dict(plans.cost(plan, _sharing(alone, alone.result.buffer, 1), target).terms)
+        for plan in (by_rows, by_columns)
+    ]
+    first, second = (sum(terms.values()) for terms in waits)
+    assert second <= first
+
+
+def test_direct_convolution_waits_for_lines_and_for_the_thread_with_most_tiles():
+    """Of 5 tiles of channels one thread has 3; of pixels each has as many, but the channels are what threads share."""
+    target = Target.parse("sapphire-rapids:cores=2")
+    weights = np.zeros((160, 64, 1, 1), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((1, 64, 28, 28), np.float32))
+    (kernel,) = kernels(low.unscheduled())
+    (alone,) = find_convolutions(facts_of_loops(kernel).facts)
+    shared = _sharing(alone, alone.result.buffer, 1)
+    channels, pixels = (
+        next(a for a in alone.parallel if alone.extent((a,)) == size) for size in (160, 784)
+    )
+    plan = replace(
+        convolution.propose(alone, target)[0], tile=((pixels, 14), (channels, 32)), skips=()
+    )
+    assert not convolution_threads.is_shared(alone) and convolution_threads.is_shared(shared)
+    waits = [
+        convolution_threads.waiting_for_threads(plan, one, 100e-6, target)
+        for one in (alone, shared)
+    ]
+    assert waits[0] == pytest.approx(0)
+    lines = 2 * line_seconds(160 * 784 * 4 / 4, target)
+    assert waits[1] == pytest.approx(min(2 * 100e-6 * (3 / 5 - 1 / 2), lines))
+    assert convolution_threads.waiting_for_threads(plan, shared, 100e-6, target.alone) == 0

@@ -8,7 +8,8 @@ from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.targets.target import Target
-from stepwell.transforms.graph.pad_images import Borders
+from stepwell.transforms.graph.pad_images import Borders, GraphPadImagesPass
+from xdsl.context import Context
 
 RNG = np.random.default_rng(15)
 
@@ -61,3 +62,20 @@ def test_images_are_written_inside_of_their_border(image, stride, low, high):
     np.testing.assert_allclose(padded, expected, rtol=1e-5, atol=1e-5)
     native = Lowered(module, name="network", options=Options()).compile(threads=1)
     np.testing.assert_allclose(native(*args), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_border_is_written_where_threads_do_not_wait_for_it():
+    """One thread saves more in the convolution than it writes; of two, each waits for lines that the other one has written."""
+    text = """
+    func.func @main(%x: tensor<1x24x14x14x16xf32>, %d: tensor<24x3x3x16xf32>) -> tensor<1x24x14x14x16xf32> {
+      %r = graph.relu %x : tensor<1x24x14x14x16xf32>
+      %y = graph.blocked_depthwise_conv %r, %d strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1]
+          : tensor<1x24x14x14x16xf32>, tensor<24x3x3x16xf32> -> tensor<1x24x14x14x16xf32>
+      func.return %y : tensor<1x24x14x14x16xf32>
+    }"""
+    padded = {}
+    for threads in (1, 2):
+        module = parse_text(text, "depthwise.mlir")
+        GraphPadImagesPass(target="sapphire-rapids", threads=threads).apply(Context(), module)
+        padded[threads] = any(isinstance(op, PadOp) for op in module.walk())
+    assert padded == {1: True, 2: False}

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.facts import facts_of_loops
+from stepwell.analysis.plans.threads import pays
+from stepwell.analysis.sharing import Kernel
 from stepwell.dialects import loop
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
@@ -172,3 +175,67 @@ def test_two_threads_compute_what_one_does(f: Callable[..., Any], x: np.ndarray)
     expected = one(x)
     for _ in range(20):
         np.testing.assert_allclose(two(x), expected, rtol=1e-4, atol=1e-5)
+
+
+BLOCKED = """
+func.func @main(%x: tensor<1x2x28x28x16xf32>) -> tensor<1x2x28x28x16xf32> {
+  %v = graph.constant dense<0.01> : tensor<12x16x2x16x1x1xf32>
+  %d = graph.constant dense<0.02> : tensor<12x3x3x16xf32>
+  %w = graph.constant dense<0.01> : tensor<2x16x12x16x1x1xf32>
+  %a = graph.blocked_conv %x, %v strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] blocks = 16, 16 : tensor<1x2x28x28x16xf32>, tensor<12x16x2x16x1x1xf32> -> tensor<1x12x28x28x16xf32>
+  %b = graph.blocked_depthwise_conv %a, %d strides = [1, 1] dilations = [1, 1] pad = [1, 1], [1, 1] : tensor<1x12x28x28x16xf32>, tensor<12x3x3x16xf32> -> tensor<1x12x28x28x16xf32>
+  %y = graph.blocked_conv %b, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] blocks = 16, 16 : tensor<1x12x28x28x16xf32>, tensor<2x16x12x16x1x1xf32> -> tensor<1x2x28x28x16xf32>
+  func.return %y : tensor<1x2x28x28x16xf32>
+}
+"""
+"""An inverted residual block with its channels in blocks."""
+
+
+def _blocked(size: int, threads: int) -> Lowered:
+    text = BLOCKED.replace("28", str(size))
+    module = Parser(make_context(), text).parse_module()
+    return Lowered(module, options=replace(Options(target=TARGET), threads=threads))
+
+
+def test_windows_over_blocks_of_channels_are_dealt_out_by_blocks_of_rows():
+    """Rows of all three layers are with one thread; inside of a block of them the order is that of one thread."""
+    expand, depthwise, project = _on_threads(_blocked(28, 2).as_text("loop")).values()
+    assert depthwise == ["oh.block"]
+    for loops in (expand, project):
+        assert all(name.startswith("oh") for name in loops), loops
+    text = _blocked(28, 2).as_text("loop")
+    assert re.search(r'threads "oh.block" .* step 7 \{\s*loop.for parallel "c\S*"', text)
+
+
+def test_rows_that_are_not_as_many_for_each_thread_stay_together():
+    """Of 27 rows one thread would have more than the other; by channels both have as many."""
+    _, depthwise, _ = _on_threads(_blocked(27, 2).as_text("loop")).values()
+    assert depthwise == ["c.init"]
+
+
+def test_two_threads_compute_blocks_of_rows_as_one_does():
+    x = RNG.random((1, 2, 28, 28, 16), np.float32)
+    one, two = (_blocked(28, n) for n in (1, 2))
+    host = [Lowered(low.module("graph"), options=Options()) for low in (one, two)]
+    expected, found = (low.compile(threads=n)(x) for n, low in zip((1, 2), host, strict=True))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_kernel_that_is_soon_done_is_dealt_out_where_one_thread_would_wait():
+    """The copy takes one core less than two starts of a team, and half of what it reads is in the other one's cache."""
+    text = """
+func.func private @k(%x: memref<48x784xf32>, %y: memref<48x784xf32> {stepwell.result}) {
+  loop.for parallel "i" %i = 0 to 48 {
+    loop.for parallel "j" %j = 0 to 784 {
+      %0 = loop.load %x[%i, %j] : memref<48x784xf32>
+      loop.store %0, %y[%i, %j] : memref<48x784xf32>
+    }
+  }
+  func.return
+}
+"""
+    module = Parser(make_context(), text).parse_module()
+    (function,) = module.ops
+    assert isinstance(function, func.FuncOp)
+    kernel = Kernel.of("k", facts_of_loops(function).facts, Target.parse(f"{TARGET}:cores=2"), 2)
+    assert not pays(kernel.seconds) and kernel.ways

@@ -15,6 +15,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
+from ...analysis.plans.threads import line_seconds
 from ...dialects.dtypes import bit_width
 from ...dialects.graph import BlockedConvOp, BlockedWindowOp, GraphOp, PadOp
 from ...dialects.graph.blocked_convolution import whole_weights
@@ -36,6 +37,7 @@ class Borders:
     """What is known while images get borders: predicted times, of equal convolutions once."""
 
     target: Target
+    threads: int = 1
     seconds: dict[object, float] = field(default_factory=dict[object, float])
     """by the types and the window"""
 
@@ -63,20 +65,27 @@ class Borders:
         that is a product for each pixel loses that all pixels are one axis: where rows have a border, tiles end with each.
         """
         bordered = with_border(conv)
-        before, after = self._seconds(conv), self._seconds(bordered) + self._writing(conv, bordered)
+        before, after = self._seconds(conv), self._seconds(bordered)
         writer = _producer(conv.image)
         if writer is not None and _is_of_pixels(writer):
             before += self._seconds(_with_pixels_as_one_axis(writer))
             after += self._seconds(writer)
+        before /= self.threads
+        after = after / self.threads + self._writing(conv, bordered)
         if after < before:
             return None
         return f"with one already there they are predicted to take {time_text(after)}, and else {time_text(before)}"
 
     def _writing(self, conv: BlockedWindowOp, bordered: BlockedWindowOp) -> float:
-        """Seconds in which the border is written."""
+        """
+        Seconds in which the border is written: by one thread, as it is little. Lines beside the others' parts of the image come from
+        their caches for this, and go there again when they are read.
+        """
         of_border = prod(shape_of(bordered.image)) - prod(shape_of(conv.image))
         bits = bit_width(tensor_type(conv.image).get_element_type())
-        return of_border * bits / 8 / self.target.rates.copy_l2.core
+        bytes_ = of_border * bits / 8
+        going = 2 * line_seconds(bytes_ * (1 - 1 / self.threads), self.target)
+        return bytes_ / self.target.rates.copy_l2.core + going
 
     def _seconds(self, conv: BlockedWindowOp) -> float:
         key = (conv.name, conv.image.type, conv.weights.type, *conv.properties.values())
@@ -149,7 +158,7 @@ class GraphPadImagesPass(StepwellPass):
 
     The kernel of a convolution copies an image to where it has a border. Where the image is computed for nothing else, with
     its channels in blocks, what computes it writes it inside of the border instead, and the border is written alone. Whether
-    both kernels are predicted to take less time decides.
+    both kernels are predicted to take less time decides, on so many `threads`, 0 being as many as the target has cores.
     """
 
     name = "graph-pad-images"
@@ -158,10 +167,14 @@ class GraphPadImagesPass(StepwellPass):
 
     target: str | Target = "host"
     opt: str = "full"
+    zero_has_meaning = frozenset({"threads"})
+
+    threads: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.opt == "quick":
             return
-        borders = Borders(Target.of(self.target))
+        target = Target.of(self.target)
+        borders = Borders(target, self.threads or target.cores)
         for conv in [inner for inner in operations_in(op) if isinstance(inner, BlockedWindowOp)]:
             borders.pad(conv)
