@@ -33,7 +33,7 @@
 // NEON-STACK:         fmla
 // NEON-STACK-NOT:     [sp
 // NEON-STACK:         b.{{ne|lo}}
-func.func @main(%a: tensor<672x672xf32>, %b: tensor<672x672xf32>) -> tensor<672x672xf32> {
-  %matmul = graph.matmul %a, %b : tensor<672x672xf32>, tensor<672x672xf32> -> tensor<672x672xf32>
-  func.return %matmul : tensor<672x672xf32>
+func.func @main(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %matmul = graph.matmul %a, %b : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+  func.return %matmul : tensor<512x512xf32>
 }
