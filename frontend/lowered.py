@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..analysis.level import Level
-from ..dialects.leaf_operations import copy_of
 from ..driver.garbage import collector_paused
 from ..driver.options import Options
 from ..errors import StepwellError
@@ -90,6 +89,8 @@ class Lowered:
 
         Raises StepwellError for a level above the one the program starts at.
         """
+        from ..dialects.leaf_operations import copy_of
+
         with lowering_lock:
             return copy_of(self._at(_level_named(level)), {})
 
