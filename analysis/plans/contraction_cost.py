@@ -315,10 +315,9 @@ class Model(ContractionRates):
                 size = self._left_block(plan, terms)
                 tile = plan.mr * plan.nr * problem.result_bytes
                 if size + self._right_panel(plan, plan.nr) + tile <= self.near_2:
-                    panels = 2 if plan.prefetch else 1  # the next one comes while one is used
+                    passing = terms + (plan.kc if plan.prefetch else 0)  # and the next panel
                     panel = plan.nr * (
-                        panels * terms * problem.right.element_bytes
-                        + plan.mc * problem.result_bytes
+                        passing * problem.right.element_bytes + plan.mc * problem.result_bytes
                     )
                     again, alone = self.coming_back(tiles, self.lost(size, panel))
             else:
