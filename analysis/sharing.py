@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from ..frozen import frozen
 from ..targets.core import LINE_BYTES
 from ..targets.target import Target
-from .dealing import Cuts, axis_along, cuts, written_last
 from .facts import Home, KernelFacts, Role, Statement
+from .partitioning import Cuts, axis_along, cuts, written_last
 from .plans.cost import kept_bytes
 from .plans.threads import AWAKE_SECONDS, line_seconds, pays
 

@@ -53,8 +53,7 @@ def copying(
         source = written * operand.source_bytes / operand.element_bytes
         seconds += known.far_share(operand) * source / known.beyond_l2.rate
     else:
-        block, between = _blocks(known, plan, which)
-        moved = 2 * known.beyond_share(between) + (1 if block > known.near_2 else 0)
+        moved = known.moved_by_copy(*_blocks(known, plan, which))
         seconds += written * moved / known.beyond_l2.rate
     # Blocks of A are copied for each block of columns around them.
     is_again = is_left and (plan.k_outside or plan.left_by_rows)
@@ -66,8 +65,7 @@ def _blocks(
     known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
 ) -> tuple[float, float]:
     """
-    The bytes of an operand that are copied together, and those that go by until the same lines are written again. As far as they do not stay
-    in L2 meanwhile, lines come to be written, and leave again; what L2 does not keep until tiles read it comes once more.
+    The bytes of an operand that are copied together, and those that go by until the same lines are written again: see `moved_by_copy`.
 
     Tiles of N innermost read all of a block of B from its beginning to its end: the next one finds its lines near. With A, which tiles of
     M innermost read so, that was not seen: other programs run between calls. (On Intel's Granite Rapids copies of A of 1 and 4 MiB took 0.13
@@ -84,7 +82,7 @@ def _blocks(
         return own, own
     if plan.k_outside:
         return own, left + right + problem.m * plan.nc * problem.result_bytes
-    return own, known.of_an_entry + own
+    return own, known.entry_bytes + own
 
 
 def _copying_pieces(
@@ -142,8 +140,7 @@ def computing_ahead(
     moving = read * known.rates.arriving(near if known.is_near(every) else far)
     moving += 0.0 if kept <= known.near_1 else written * known.rates.arriving(near)
     if kept == written:
-        again_written = 2 * known.beyond_share(known.of_an_entry + written)
-        beyond = written * (again_written + (1 if written > known.near_2 else 0))
+        beyond = written * known.moved_by_copy(written, known.entry_bytes + written)
     else:
         beyond = 0.0 if known.is_near(kept + read * kept / written) else written
     accesses = max(made.loads / known.core.load_ports, 1 / known.core.store_ports)

@@ -8,8 +8,8 @@ from ...dialects.dtypes import bit_width
 from ...frozen import frozen, replaced
 from ...targets.core import Core
 from ..cost import name_cost
-from ..dealing import bytes_of_others
 from ..facts import Access, Contraction, Home
+from ..partitioning import bytes_of_others
 from .computed_operands import Computing, computing, stride_of_sources
 from .cost import split_part
 

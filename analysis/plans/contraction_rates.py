@@ -92,7 +92,7 @@ class ContractionRates:
         return self.beyond_share(size)
 
     @cached_property
-    def of_an_entry(self) -> int:
+    def entry_bytes(self) -> int:
         """The bytes of the operands and the result of an entry of the batch."""
         result = self.problem.m * self.problem.n * self.problem.result_bytes
         return self.left_bytes + self.right_bytes + result
@@ -102,7 +102,7 @@ class ContractionRates:
     @cached_property
     def beyond_l2(self) -> Beyond:
         """Where operands and results are that are not in L2: in the last cache where all of them stay there between calls."""
-        return self.beyond_of(self.problem.batch * self.of_an_entry)
+        return self.beyond_of(self.problem.batch * self.entry_bytes)
 
     def beyond_of(self, size: float) -> Beyond:
         """Where so many bytes are that are read again and again, while others go by: in a core's part of the last cache, or in memory."""
@@ -205,6 +205,14 @@ class ContractionRates:
         """The pages that so many neighbours of each row are on, `of` those of a whole row. They begin anywhere in a page."""
         page = self.core.page_bytes
         return rows * min(1 + elements * bytes_ / page, of * bytes_ / page)
+
+    def moved_by_copy(self, block: float, between: float) -> float:
+        """
+        How often the bytes of a copy move between L2 and what is beyond it, of which so many are made together, and so many go by until the same
+        lines are written again: as far as these do not stay, they come to be written, and leave again, and what L2 does not keep until
+        tiles read it comes once more.
+        """
+        return 2 * self.beyond_share(between) + (1 if block > self.near_2 else 0)
 
     def is_near(self, size: float) -> bool:
         """Whether so many bytes stay in L2 from one use to the next."""

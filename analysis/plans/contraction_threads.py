@@ -52,8 +52,7 @@ def _lines_of_others(known: ContractionRates) -> tuple[float, float, float]:
     threads 33 us, as long as one, on Intel's Granite Rapids.)
     """
     problem, threads = known.problem, known.threads
-    result = problem.m * problem.n * problem.result_bytes
-    if problem.batch * (known.left_bytes + known.right_bytes + result) > threads * known.near_2:
+    if problem.batch * known.entry_bytes > threads * known.near_2:
         return 0.0, 0.0, 0.0
     rows, columns, batch = (others_seconds(bytes_, known.target) for bytes_ in problem.of_others)
     return rows, columns, batch

@@ -153,7 +153,7 @@ class Model(ConvolutionReads):
             part * (left.elements + right.elements),
         )
         # A load whose line is not in L1 takes a port again when that has come.
-        single += part * left.elements * self.unasked(plan)
+        single += part * left.elements * self.demand_miss_ratio(plan)
         shuffles = part * (left.shuffles + right.shuffles)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image

@@ -76,9 +76,8 @@ class ConvolutionReads:
     def _find_loads(self, is_right: bool, lanes: tuple[int, int], packs: bool) -> Loads:
         axis, wide = lanes
         stride = (self.right if is_right else self.left)[axis]
-        if (
-            stride == 0
-        ):  # products are charged with vectors for these, too, of which `tile_in_l1` knows what they take
+        if stride == 0:
+            # Products are charged with vectors for these, too, of which `tile_in_l1` knows what they take.
             return Loads(1, 0, 1) if self.has_window else Loads(1, 1)
         vectors = -(-wide // self.lanes)
         if stride == 1 or (packs and is_right):
@@ -103,7 +102,7 @@ class ConvolutionReads:
             return image + weights
         return max(image + weights, self._run(plan, terms) * self.terms / terms)
 
-    def unasked(self, plan: ConvolutionPlan) -> float:
+    def demand_miss_ratio(self, plan: ConvolutionPlan) -> float:
         """
         The part of a tile's elements of the image whose lines are not in L1 when they are loaded: nothing has asked for them, and a
         core's own prefetchers follow steps of at most half a page. (Intel 64 and IA-32 Architectures Optimization Reference

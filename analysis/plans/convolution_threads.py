@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...targets.target import Target
-from ..dealing import bytes_of_others
 from ..facts import Contraction, Home
+from ..partitioning import bytes_of_others
 from .convolution_plan import ConvolutionPlan
 from .cost import kept_bytes
 from .threads import others_seconds, team

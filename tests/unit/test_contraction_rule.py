@@ -31,6 +31,14 @@ def order(text: str, *names: str) -> bool:
     return -1 not in places and places == sorted(places)
 
 
+def test_tiles_ask_for_the_result_a_few_lines_at_a_time():
+    """Those of 10 x 32 for 20 lines, eight at each of four places; the first ones, which ask for rows of A too, after each 32 terms."""
+    a = np.zeros((1024, 1024), np.float32)
+    low = sw.jit(lambda a, b: a @ b, target="zen5").lower(a, a)
+    parts = re.findall(r'schedule.split "\S+/(\S+)" factor = (\d+) outer = "k.part', low.script())
+    assert parts == [("k", "32"), ("k.back", "256")], low.script()
+
+
 def test_a_sum_in_one_go_stays_in_registers():
     text = loops(256, 256, 256)
     assert order(text, "j.tile", "i.init", "k.part", "k.term", "i.row", "j.column", "tile.out0")

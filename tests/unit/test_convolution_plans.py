@@ -107,7 +107,7 @@ def test_results_come_and_go_while_tiles_go_through_a_window():
 def test_channels_that_share_sets_of_l1_are_waited_for_at_each_element_of_the_window():
     """As those of 96 x 128 pixels do, 48 KiB apart, and of 96 x 127 do not: loads of theirs begin again when their line has come."""
     target, weights = Target.of("sapphire-rapids"), np.zeros((32, 64, 3, 3), np.float32)
-    unasked: list[float] = []
+    missing: list[float] = []
     arithmetic: list[float] = []
     for wide in (127, 128):
         low = convolved(np.zeros((1, 64, 96, wide), np.float32), weights)
@@ -124,11 +124,11 @@ def test_channels_that_share_sets_of_l1_are_waited_for_at_each_element_of_the_wi
             window_inside=False,
         )
         assert model.keeps_run(plan, 8) and model.keeps_run(plan, 64) == (wide == 127)
-        assert model.unasked(replace(plan, prefetch_terms=12)) == 0
-        unasked.append(model.unasked(plan))
+        assert model.demand_miss_ratio(replace(plan, prefetch_terms=12)) == 0
+        missing.append(model.demand_miss_ratio(plan))
         terms = dict(model.cost(plan).terms)
         arithmetic.append(terms["arithmetic"] / wide)
-    assert unasked[0] < 0.5 and unasked[1] == 1
+    assert missing[0] < 0.5 and missing[1] == 1
     assert arithmetic[1] > 1.3 * arithmetic[0]
 
 
