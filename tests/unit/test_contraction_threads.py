@@ -14,6 +14,7 @@ from stepwell.analysis.facts import (
 )
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans import convolution, convolution_threads
+from stepwell.analysis.plans.contraction_problem import problem_of
 from stepwell.analysis.plans.threads import line_seconds
 from stepwell.dialects import loop
 from stepwell.targets.target import Target
@@ -166,6 +167,13 @@ def test_lines_that_others_have_had_are_waited_for(core: str, dimension: int):
     ]
     lines = 2 * line_seconds(96 * 1024 * 4 / 4, target)
     assert waits == pytest.approx([0, lines] if dimension == 0 else [lines, 0])
+
+
+def test_the_transposed_product_has_the_others_lines_the_other_way_round():
+    alone = product(96, 1024, 16)
+    problem = problem_of(_sharing(alone, alone.result.buffer, 0))
+    assert problem.of_others == (0, 96 * 1024 * 4, 0)
+    assert problem.turned.of_others == (96 * 1024 * 4, 0, 0)
 
 
 def test_a_plan_follows_how_threads_share_the_result():
