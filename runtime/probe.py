@@ -267,6 +267,7 @@ def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
     named = {
         "tile_in_l1": jobs.in_l1,
         "tile_near": jobs.near,
+        "tile_near_asked": jobs.asked,
         "tile_split": jobs.split,
         "tile_rows_near": near,
         "tile_wide_far": jobs.wide_far,

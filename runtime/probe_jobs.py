@@ -182,6 +182,7 @@ class TileJobs:
 
     in_l1: Job
     near: Job
+    asked: Job
     split: Job
     wide_far: Job
     narrow_far: Job
@@ -189,15 +190,15 @@ class TileJobs:
 
 def tile_jobs(target: Target) -> TileJobs:
     """
-    Near, each operand has a quarter of L2, where those of the wide one that are split begin in the midst of a vector; one that is far has more than
-    fits there, the other one panel. In L1 there is one panel of each, as long as stays there.
+    Near, each operand has a quarter of L2. Those of the wide one that are asked for are so when the instructions before them begin, and those
+    that are split begin in the midst of a vector. One that is far has more than fits in L2, the other one panel. In L1 there is one panel of each, as long as stays there.
     """
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
     columns = vectors * lanes
 
-    def kernel(depth: int) -> Executable:
-        return compiled(tile_kernel(rows, vectors, lanes, depth), target)
+    def kernel(depth: int, ahead: int = 0) -> Executable:
+        return compiled(tile_kernel(rows, vectors, lanes, depth, ahead), target)
 
     def job(
         of: Executable,
@@ -220,9 +221,11 @@ def tile_jobs(target: Target) -> TileJobs:
         )
 
     short, long = target.core.probe_terms, kernel(_DEPTH)
+    asking = kernel(_DEPTH, int(target.core.terms_under_way(rows, vectors)))
     return TileJobs(
         job(kernel(short), short, 0, 0),
         job(long, _DEPTH, level_2 // 4, level_2 // 4),
+        job(asking, _DEPTH, level_2 // 4, level_2 // 4),
         job(long, _DEPTH, level_2 // 4, level_2 // 4, _split_ones),
         job(long, _DEPTH, 0, _FAR * level_2),
         job(long, _DEPTH, _FAR * level_2, 0),

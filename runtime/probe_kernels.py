@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ..targets.core import LINE_BYTES
+
 UNROLL = 8
 """How many vectors an iteration of a stream kernel handles."""
 
@@ -134,16 +136,16 @@ def copy_kernel(lanes: int, *, is_past: bool = False) -> str:
     return _stream("copy", ("x", "y"), (), body, lanes)
 
 
-def tile_kernel(rows: int, vectors: int, lanes: int, depth: int) -> str:
+def tile_kernel(rows: int, vectors: int, lanes: int, depth: int, ahead: int = 0) -> str:
     """
     `rounds` times, for each panel of `%wide` and each of `%narrow`, the product of the two in `%tile`: the
     innermost loops of a matrix product, with the sums of one register tile in registers.
 
-    Panels are packed: of `depth` steps of the summation, each with what one step needs.
+    Panels are packed: of `depth` steps of the summation, each with what one step needs. Each step asks L1 for what
+    `%wide` has for the one that comes so many steps `ahead`, if that is not 0.
     """
-    return _tiles(
-        rows, vectors, lanes, depth, f"memref<?x{depth}x{rows}xf32>", lambda row: f"%q, %k, %c{row}"
-    )
+    narrow = f"memref<?x{depth}x{rows}xf32>"
+    return _tiles(rows, vectors, lanes, depth, narrow, lambda row: f"%q, %k, %c{row}", ahead)
 
 
 def strided_tile_kernel(rows: int, vectors: int, lanes: int, depth: int) -> str:
@@ -152,7 +154,13 @@ def strided_tile_kernel(rows: int, vectors: int, lanes: int, depth: int) -> str:
 
 
 def _tiles(
-    rows: int, vectors: int, lanes: int, depth: int, narrow: str, place: Callable[[int], str]
+    rows: int,
+    vectors: int,
+    lanes: int,
+    depth: int,
+    narrow: str,
+    place: Callable[[int], str],
+    ahead: int = 0,
 ) -> str:
     vector, columns = f"vector<{lanes}xf32>", vectors * lanes
     wide, tile = f"memref<?x{depth}x{columns}xf32>", f"memref<{rows}x{columns}xf32>"
@@ -160,7 +168,7 @@ def _tiles(
     sums = range(rows * vectors)
     lines = [
         f"func.func @probe_tile(%rounds: index, %narrow: {narrow}, %wide: {wide}, %tile: {tile}) {{",
-        *_constants({0, 1, depth, *range(rows), *(n * lanes for n in range(vectors))}),
+        *_constants({0, 1, depth, ahead, *range(rows), *(n * lanes for n in range(vectors))}),
         "%zero = arith.constant 0.000000e+00 : f32",
         f"%zeros = vector.broadcast %zero : f32 to {vector}",
         f"%wides = memref.dim %wide, %c0 : {wide}",
@@ -170,6 +178,7 @@ def _tiles(
         f"scf.for %q = %c0 to {'%narrows' if is_packed else '%c1'} step %c1 {{",
         f"%last:{len(sums)} = scf.for %k = %c0 to %c{depth} step %c1",
         f"iter_args({', '.join(f'%acc{n} = %zeros' for n in sums)}) -> ({_times(vector, sums)}) {{",
+        *(_tile_hints(columns, ahead, wide) if ahead else ()),
         *_tile_term(rows, vectors, lanes, wide, lambda row: f"[{place(row)}] : {narrow}"),
         f"scf.yield {_names('%next', sums)} : {_times(vector, sums)}",
         "}",
@@ -232,6 +241,18 @@ def rows_tile_kernel(
         "}",
     ]
     return "\n".join(lines)
+
+
+def _tile_hints(columns: int, ahead: int, wide: str) -> list[str]:
+    """Ask L1 for each line of the so many columns that a tile reads so many steps later."""
+    places = range(0, columns, LINE_BYTES // 4)
+    return [
+        f"%later = arith.addi %k, %c{ahead} : index",
+        *(
+            f"memref.prefetch %wide[%p, %later, %c{n}], read, locality<3>, data : {wide}"
+            for n in places
+        ),
+    ]
 
 
 def _tile_term(

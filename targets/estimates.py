@@ -360,6 +360,7 @@ _ESTIMATES: dict[str, _Estimate] = {
     "tile_near": _Estimate(
         _tile_near, ("fma_f32", "fma_ports", "load_ports", "registers", "read_l2")
     ),
+    "tile_near_asked": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
     # A core that is alone on its caches hides that rows come from L2. What vectors across lines cost follows from the load ports.
     "tile_split": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
     "tile_rows_near": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),

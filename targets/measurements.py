@@ -20,7 +20,7 @@ _VERSION = 3
 
 
 READS = "beyond_l2", "rows_beyond_l2"
-HINTS = "tile_rows_far", "tile_rows_asked"
+HINTS = ("tile_rows_far", "tile_rows_asked"), ("tile_near", "tile_near_asked")
 TILES = (
     "tile_in_l1",
     "tile_near",
@@ -30,7 +30,7 @@ TILES = (
     "tile_narrow_far",
     "tile_rows_far",
 )
-COMPARED = READS, *(("fma_f32", tile) for tile in TILES), HINTS
+COMPARED = READS, *(("fma_f32", tile) for tile in TILES), *HINTS
 """Pairs of rates that are measured in turns: plans go by how many times the second is the first."""
 
 
@@ -47,9 +47,10 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
         if name in old or name in new
     }
     for first, second in COMPARED:
-        if all(name in each for name in (first, second) for each in (old, new)):
+        if second in rates and first in rates:
             source, rate = rates[second].source, rates[first]
-            both = [each for each in (old, new) if each[second].source == source]
+            found = [each for each in (old, new) if second in each and first in each]
+            both = [each for each in found if each[second].source == source]
             gain = sum(each[second].core / each[first].core for each in both) / len(both)
             rates[second] = Rate(gain * rate.core, gain * rate.machine, source)
     return rates
@@ -75,22 +76,26 @@ def store(file: Path, measurements: Measurements) -> None:
 
 
 def load(file: Path) -> dict[str, Rate]:
-    """What the file holds; nothing when there is none, or one that this version's `store` did not write."""
+    """
+    What the file holds; nothing when there is none, or one that `store` did not write. Rates that only other versions of Stepwell have are
+    left out.
+    """
     try:
         data = json.loads(file.read_text())
         if data["version"] != _VERSION:
             return {}
-        return {name: _rate(name, rate) for name, rate in data["rates"].items()}
+        found = {name: _rate(rate) for name, rate in data["rates"].items()}
+        return {name: rate for name, rate in found.items() if name in RATE_NAMES}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def _rate(name: str, data: dict[str, Any]) -> Rate:
+def _rate(data: dict[str, Any]) -> Rate:
     """Raises ValueError for what is not a rate that a probe can have found."""
     rate = Rate(float(data["core"]), float(data["machine"]), data["source"])
     values = (rate.core, rate.machine)
-    if name not in RATE_NAMES or rate.source not in ("measured", "busy"):
-        raise ValueError(name)
+    if rate.source not in ("measured", "busy"):
+        raise ValueError(rate.source)
     if not all(isfinite(value) and value > 0 for value in values):
-        raise ValueError(name)
+        raise ValueError(values)
     return rate

@@ -75,7 +75,7 @@ class Rates:
     Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
 
     FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1 (`tile_in_l1`),
-    in L2 (`tile_near`), and there with a wide one each vector of which lies across two lines (`tile_split`), with a narrow one of rows that are
+    in L2 (`tile_near`), the same with hints that ask L1 for the wide one (`tile_near_asked`), and with a wide one each vector of which lies across two lines (`tile_split`), with a narrow one of rows that are
     not packed (`tile_rows_near`); with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
     the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with `ROWS_PANELS` panels each
     (`tile_rows_far`), and the same with hints that ask for the next ones (`tile_rows_asked`).
@@ -113,6 +113,7 @@ class Rates:
     pack_far: Rate
     tile_in_l1: Rate
     tile_near: Rate
+    tile_near_asked: Rate
     tile_split: Rate
     tile_rows_near: Rate
     tile_wide_far: Rate
@@ -159,6 +160,17 @@ class Rates:
         if any(rate.source in ("estimated", "busy") for rate in rates):
             return True
         return self.tile_rows_asked.core > TELLING * self.tile_rows_far.core
+
+    @property
+    def panels_hints_gain(self) -> bool:
+        """
+        Whether asking L1 for a packed operand that comes from L2 gains. Where that was not measured, it does where a tile loses
+        anything by what comes from there.
+        """
+        rates = self.tile_near_asked, self.tile_near
+        if any(rate.source in ("estimated", "busy") for rate in rates):
+            return self.tile_in_l1.core > TELLING * self.tile_near.core
+        return self.tile_near_asked.core > TELLING * self.tile_near.core
 
     def slowdown(self, rows: int) -> Rate:
         """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""

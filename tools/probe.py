@@ -35,6 +35,7 @@ _FMAS = {
 _PRODUCT = {
     "tile kernel, operands in L1": "tile_in_l1",
     "tile kernel, operands in L2": "tile_near",
+    "tile kernel, wide one asked for": "tile_near_asked",
     "tile kernel, wide one across lines": "tile_split",
     "tile kernel, rows in L2": "tile_rows_near",
     "tile kernel, wide one beyond L2": "tile_wide_far",

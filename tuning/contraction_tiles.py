@@ -410,16 +410,16 @@ class _Tiles:
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
         self.hints = hints = Hints(self.s, self.summed, self.plan, self.core, self.vectors)
-        if self.plan.prefetch and self.panels is not None:
+        if self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
-            hints.panels(self.panels, blocks or (self._level("n", "tile"),))
+            if self.plan.prefetch:
+                hints.panels(self.panels, blocks or (self._level("n", "tile"),))
+            hints.terms_ahead(self.panels, self.plan.prefetch_packed)
         if self.plan.prefetch_left:
             rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
-            around = [loop for loop in self._level("m", "block").copies if loop.trips != 1]
-            hints.rows(rows, around)
-        if self.plan.prefetch_terms:
-            rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
-            hints.terms_ahead(rows, self.plan.prefetch_terms)
+            hints.rows(rows, (loop for loop in self._level("m", "block").copies if loop.trips != 1))
+        rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
+        hints.terms_ahead(rows, self.plan.prefetch_terms)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams

@@ -83,7 +83,9 @@ class Hints:
         self.loops += ask_for_results(self.s, results, loops, inside)
 
     def terms_ahead(self, rows: BufferHandle, ahead: int) -> None:
-        """Ask for what terms read of some rows, so many terms ahead: to L1. The last columns may be read in a copy instead."""
+        """Ask for what terms read of some rows, so many terms ahead, if that is not 0: to L1. The last columns may be read in a copy instead."""
+        if not ahead:
+            return
         uses = [use.operation for use in rows.value.uses]
         for summed in map(self.terms, self._sums):
             if any(summed.op.is_ancestor(use) for use in uses):

@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing
+from .contraction_hints import panel_terms_ahead
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_rates import ContractionRates
@@ -128,12 +129,22 @@ class Model(ContractionRates):
         is_near = plan.kc <= self._terms_in_l1(plan.mr, plan.nr)
         near_left = is_near and not by_rows
         near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan))
+        if packs_right and self.panel_terms_ahead(plan):
+            right *= self.steps.asked
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
         blocks = 1 if is_added else -(-self.problem.k // plan.kc)
         # A's sliver that stays in L1 comes to the first of the tiles of columns: of few columns there are no others.
         first = left / -(-self.problem.n // plan.nr)
         return (first if near_left else left, 0 if near_right else right), blocks
+
+    def panel_terms_ahead(self, plan: ContractionPlan) -> int:
+        """
+        How many terms ahead the tiles of all plans with the tile and blocks of one ask L1 for packed panels of B: of those that come from L2,
+        where that gains. Else 0.
+        """
+        is_kept = plan.innermost == "m" and plan.kc <= self._terms_in_l1(plan.mr, plan.nr)
+        return 0 if is_kept else panel_terms_ahead(self, plan.mr, plan.nr, plan.kc)
 
     def _keeps_rows(self, plan: ContractionPlan) -> bool:
         """Whether L1 keeps a panel of B that is not packed: none of its sets has more lines of its rows than ways but one."""

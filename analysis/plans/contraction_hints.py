@@ -51,6 +51,15 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     return terms_ahead(core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
 
 
+def panel_terms_ahead(known: ContractionRates, mr: int, nr: int, kc: int) -> int:
+    """How many terms ahead tiles ask L1 for panels of B that come from L2: where that gains, as for `rows_ahead`."""
+    if not (known.target.takes_hints_in_sums and known.rates.panels_hints_gain):
+        return 0
+    core, vectors = known.core, -(-nr // known.lanes)
+    lines = -(-nr * known.problem.right.element_bytes // core.caches[0].line_bytes)
+    return terms_ahead(core, mr * vectors, mr + vectors, lines, kc)
+
+
 def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> int:
     """
     How many terms ahead the tiles of the first rows ask for rows of B that they pack: as many as memory takes to answer twice, since

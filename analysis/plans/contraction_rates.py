@@ -177,8 +177,7 @@ class ContractionRates:
 
     def _under_way(self, rows: int, columns: float) -> float:
         """The terms of a tile of so many rows and columns whose instructions a core has under way at once."""
-        vectors = max(columns / self.lanes, 1)
-        return self.core.window / (rows * vectors + rows + vectors)
+        return self.core.terms_under_way(rows, max(columns / self.lanes, 1))
 
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""

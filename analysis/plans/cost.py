@@ -150,6 +150,22 @@ def unhidden_part(target: Target) -> float:
     return max(_probed_cycles(target, target.rates.tile_near.core) - near, 0.0) / fetching
 
 
+def asked_part(target: Target) -> float:
+    """
+    The part of what a tile waits for its wide operand in L2 that is left where it asks L1 for that, as the probed tile has it; all of it where
+    that was not measured.
+    """
+    rates, core = target.rates, target.core
+    if rates.tile_near_asked.source == "estimated":
+        return 1.0
+    (rows, vectors), lanes = core.probe_tile, core.lanes(4)
+    waiting = _probed_cycles(target, rates.tile_near.core) - _cycles_in_l1(target)
+    of_wide = waiting * vectors * lanes / (rows + vectors * lanes)
+    gained = _probed_cycles(target, rates.tile_near.core)
+    gained -= _probed_cycles(target, rates.tile_near_asked.core)
+    return min(max(1 - gained / of_wide, 0.0), 1.0) if of_wide > 0 else 1.0
+
+
 def split_cycles(target: Target) -> float | None:
     """
     Cycles that the probed tile waits for a vector of B that lies across two lines, beside what it does for one that does not; None where that
@@ -201,6 +217,8 @@ class TileSteps:
     """the part of the probed tile's time that its loop's control leaves to multiply-adds: rates of tiles have lost it already"""
     line_bytes: int
     """of a line that L1 takes from L2"""
+    asked: float
+    """see `asked_part`"""
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -212,7 +230,7 @@ class TileSteps:
         adding = rows * vectors / core.fma_ports
         controlled = adding / (adding + control_cycles(core, rows, vectors))
         parts = unhidden_part(target), split_cycles(target), issued(target)
-        return TileSteps(core, fetching, *parts, controlled, line)
+        return TileSteps(core, fetching, *parts, controlled, line, asked_part(target))
 
     def cycles(
         self,

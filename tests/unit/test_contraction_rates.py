@@ -101,6 +101,26 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
     assert not first(squares[2048], "zen5:tile_rows_far=250e9,tile_rows_asked=252e9").prefetch_left
 
 
+def test_panels_from_l2_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
+    """Where it was not measured, a tile has to lose something by what comes from L2. What was gained is not waited for."""
+    assert first(squares[1024], "sapphire-rapids").prefetch_packed
+    assert not first(squares[1024], "zen5").prefetch_packed  # which loses less than 1 % in L2
+    slow = "zen5:tile_in_l1=260e9,tile_near=230e9,tile_near_asked={}e9"
+    asked, idle = (Target.parse(slow.format(rate)) for rate in (245, 231))
+    plan = first(squares[1024], slow.format(245))
+    assert plan.prefetch_packed == int(asked.core.terms_under_way(plan.mr, plan.nr // 16))
+    assert not first(squares[1024], slow.format(231)).prefetch_packed
+    times = [dict(plans.cost(plan, squares[1024], each).terms) for each in (asked, idle)]
+    assert times[0]["arithmetic"] < 0.97 * times[1]["arithmetic"]
+
+
+def test_panels_that_l1_keeps_are_not_asked_for():
+    contraction = product(512, 512, 1024)
+    near, far = (packed(9, 32, (510, 512, kc, "m", True)) for kc in (128, 1024))
+    model = Model(problem_of(contraction), Target.parse("sapphire-rapids"))
+    assert model.panel_terms_ahead(near) == 0 < model.panel_terms_ahead(far)
+
+
 def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
     """For each block of the sum, even where it is asked for in time: sums that stay in registers cost nothing of the kind."""
     contraction, slow, fast = product(848, 1908, 1813), "zen5:copy_l2=40e9", "zen5:copy_l2=80e9"

@@ -385,12 +385,17 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
         {"fma_f32": Rate(150, 300), "tile_near": Rate(120, 240)},
     )
     assert of_tiles["tile_near"].core == pytest.approx(150 * 0.85)
-    hints = measurements.HINTS
+    hints = measurements.HINTS[0]
     merged = measurements.merged(
         dict(zip(hints, (Rate(90, 90), Rate(99, 99)), strict=True)),
         dict(zip(hints, (Rate(100, 100), Rate(100, 100)), strict=True)),
     )
     assert merged["tile_rows_asked"].core == pytest.approx(105)
+    # One that the other measurement has not is kept by what it was compared with in its own.
+    first, second = measurements.HINTS[1]
+    both = {first: Rate(80, 80), second: Rate(84, 84)}
+    merged = measurements.merged({first: Rate(100, 100)}, both)
+    assert merged[second].core == pytest.approx(1.05 * merged[first].core)
     busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
     assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
 

@@ -18,7 +18,7 @@
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C, prefetches rows of B 11 terms ahead;
 // SPR: c1_7.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 15 terms ahead;
 // SPR: first.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // SPR: grouped.
@@ -37,9 +37,9 @@
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead;
 // ZEN3: c1_56.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches A and C, prefetches panels of B 12 terms ahead;
 // ZEN3: c1_7.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches A and C;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches A and C, prefetches panels of B 12 terms ahead;
 // ZEN3: first.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
 // ZEN3: grouped.
