@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -185,7 +186,7 @@ def _parallel(
     if not work.shared or not found:
         chosen = least_seconds(found, seconds)
         if chosen is not None:
-            s.parallel(s.handle(free[chosen]))
+            _inside_on_threads(s, work, target, free[: chosen + 1], seconds, serial)
         return
     if work.keeps_order and _by_blocks_of_rows(s, target, free, least, seconds, found, waiting):
         return
@@ -200,7 +201,28 @@ def _parallel(
     if inner in others and others[inner] + TEAM_SECONDS < found[chosen]:
         _outermost_on_threads(s, target, free[: inner + 1], seconds, serial)
     else:
-        s.parallel(s.handle(free[chosen]))
+        _inside_on_threads(s, work, target, free[: chosen + 1], seconds, serial)
+
+
+def _inside_on_threads(
+    s: Session,
+    work: _Work,
+    target: Target,
+    chain: Sequence[loop.ForOp],
+    seconds: float,
+    serial: Collection[loop.ForOp],
+) -> None:
+    """
+    Run the last of several loops in each other on threads where it is, of a nest that takes one core so many seconds. What stands beside
+    these loops, as copies and last rows do, would be left to one thread: it has teams of its own where it is worth them.
+    """
+    s.parallel(s.handle(chain[-1]))
+    each = seconds / max(work.of(chain[0]), 1)
+    for around, inside in pairwise(chain):
+        for op in loops_of(around.regions[0].block):
+            own = work.of(op) * each * (COPYING if _is_copy(op) else 1)
+            if op is not inside and pays(own):
+                _parallel(s, work, target, op, own, serial)
 
 
 def _by_blocks_of_rows(
