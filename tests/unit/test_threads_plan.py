@@ -101,3 +101,13 @@ def test_constants_that_are_read_count_and_tables_do_not():
     assert not _on_threads(lambda x: x @ weights[:16, :64], np.ones((1, 16), np.float32))
     table = np.ones((100_000, 64), np.float32)
     assert not _on_threads(lambda i: sw.take(table, i, axis=0) * 2, np.arange(5))
+
+
+def test_what_stands_beside_a_loop_on_threads_has_a_team_of_its_own():
+    """Rows of blocks of columns are dealt out: the tiles of the first rows, which pack each block, run on threads as the others do."""
+    a = np.zeros((1024, 1024))
+    low = sw.jit(lambda a, b: a @ b, target="zen3:cores=2", threads=2).lower(a, a)
+    text = low.as_text("loop")
+    names = re.findall(r'loop.for parallel threads "([\w.]+)"', text)
+    assert names == ["right.panel", "i.block"], text
+    assert text.index('loop.for parallel "j.block"') < text.index('"right.panel"')
