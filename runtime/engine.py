@@ -23,13 +23,13 @@ from ..errors import StepwellError
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
 from ..targets import large_memory
 from ..targets.pages_ahead import PagesAhead
+from . import result_memory
 from .arguments import address_of
 from .codegen import CodeGenerator
 from .elf_linker import LinkedCode, can_link, link
 from .elf_objects import UnsupportedObjectError
 from .objects import objects_of
 from .process_symbols import process_address
-from .result_memory import ResultMemory
 
 if TYPE_CHECKING:
     from ..targets.target import Target
@@ -257,7 +257,14 @@ def aligned_empty(size: int) -> np.ndarray:
     return raw[start : start + size]
 
 
-_RESULTS = ResultMemory()
+def scratch_memory(size: int) -> np.ndarray:
+    """The same for buffers that calls use again and again: large ones are on huge pages."""
+    return (
+        large_memory.empty_region(size) if size >= large_memory.HUGE_PAGE else aligned_empty(size)
+    )
+
+
+_RESULTS = result_memory.ResultMemory()
 
 LARGE_BYTES = 1 << 15
 """Arrays from here on are worth a microsecond for their alignment: stores across cache lines cost twice."""
@@ -293,6 +300,7 @@ def array_maker(
     number, count = beside
     unit = EXTERNAL_ALIGNMENT if count == 1 else ALIASED_BYTES
     place = number * APART_LINES * EXTERNAL_ALIGNMENT % unit
+    unit = large_memory.HUGE_PAGE if size >= result_memory.LARGE_BYTES else unit
     needed, take, array = size + unit, _RESULTS.take, np.ndarray
 
     def make() -> np.ndarray:

@@ -19,7 +19,7 @@ from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..errors import StepwellError
 from ..lowering.llvm_text import LLVMText
 from .arguments import add_native, checked_output, in_place, prepare, scalar
-from .engine import LoadedCode, NativeCode, aligned_empty, new_array
+from .engine import LoadedCode, NativeCode, new_array, scratch_memory
 from .native_call import native_call
 from .quick_call import quick_call
 
@@ -54,7 +54,7 @@ class ArenaPool:
         try:
             return self._free.pop()
         except IndexError:
-            arena = aligned_empty(self._size)
+            arena = scratch_memory(self._size)
             return arena.ctypes.data, arena
 
     def give_back(self, arena: tuple[int, np.ndarray]) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..analysis.call_signature import ArgSpec
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT
-from .engine import LARGE_BYTES, aligned_empty, array_maker, link_for_good
+from .engine import LARGE_BYTES, array_maker, link_for_good, scratch_memory
 
 MOST_ARENA = 1 << 15
 """Bytes of scratch memory that come from the stack, of which threads may have little."""
@@ -109,7 +109,7 @@ def native_call(
         words.maker = maker
         words[MAKER] = id(maker)
     if is_kept:
-        words.arena = aligned_empty(arena_bytes)
+        words.arena = scratch_memory(arena_bytes)
         words[ARENA] = words.arena.ctypes.data
     return new_function(ctypes.addressof(method), words, None)
 
