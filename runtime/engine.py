@@ -258,7 +258,7 @@ def aligned_empty(size: int) -> np.ndarray:
 
 
 def scratch_memory(size: int) -> np.ndarray:
-    """The same for buffers that calls use again and again: large ones are on huge pages."""
+    """`size` bytes aligned to a cache line for buffers that calls use again and again: large ones are on huge pages."""
     return (
         large_memory.empty_region(size) if size >= large_memory.HUGE_PAGE else aligned_empty(size)
     )

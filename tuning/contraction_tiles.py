@@ -414,7 +414,7 @@ class _Tiles:
             blocks = () if self.deep_block is None else self.deep_block.copies
             if self.plan.prefetch:
                 hints.panels(self.panels, blocks or (self._level("n", "tile"),))
-            hints.terms_ahead(self.panels, self.plan.prefetch_packed)
+            hints.terms_ahead(self.panels, self.plan.prefetch_panel_terms)
         if self.plan.prefetch_left:
             rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
             hints.rows(rows, (loop for loop in self._level("m", "block").copies if loop.trips != 1))

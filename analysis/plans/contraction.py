@@ -250,7 +250,7 @@ class _Domains:
         asks_rows = asks_for_rows(self.model, self.problem, plain)
         is_blocked = nc < problem.n or k_outside
         ahead = 0 if is_blocked else rows_ahead(self.model, plain)
-        packed = self.model.panel_terms_ahead(plain)
+        panel_terms = self.model.panel_terms_ahead(plain)
         for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
             peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
             for pack_right, peel_n in right_choices:
@@ -263,7 +263,7 @@ class _Domains:
                     peel_n, asks and pack_right, plain.prefetch_result,
                     not pack_left and asks_rows, k_outside, self.mirrored,
                     prefetch_terms=plain.prefetch_terms if pack_right else ahead,
-                    prefetch_packed=packed if pack_right else 0,
+                    prefetch_panel_terms=panel_terms if pack_right else 0,
                     pack_in_tiles=plain.pack_in_tiles, sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):

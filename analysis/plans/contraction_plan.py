@@ -60,7 +60,7 @@ class ContractionPlan:
     """A is packed as it lies, only in another type: tiles read its rows, which need no transposing"""
     prefetch_terms: int = 0
     """how many terms ahead rows of B that are read where they are are asked for, to L1; 0 for not at all"""
-    prefetch_packed: int = 0
+    prefetch_panel_terms: int = 0
     """how many terms ahead panels of B that come from L2 are asked for, to L1; 0 for not at all"""
     pack_in_tiles: bool = False
     """B is packed by the tiles of the first rows of a block, which use what they pack, and not before"""
@@ -88,7 +88,7 @@ class ContractionPlan:
         words += [f"prefetches {' and '.join(asked)}"] if asked else []
         ahead = self.prefetch_terms
         words += [f"prefetches rows of B {ahead} terms ahead"] if ahead else []
-        ahead = self.prefetch_packed
+        ahead = self.prefetch_panel_terms
         words += [f"prefetches panels of B {ahead} terms ahead"] if ahead else []
         words += ["rows in lanes"] if self.turned else []
         words += ["mirrors C"] if self.mirrored else []

@@ -156,7 +156,7 @@ def asked_part(target: Target) -> float:
     that was not measured.
     """
     rates, core = target.rates, target.core
-    if rates.tile_near_asked.source == "estimated":
+    if rates.tile_near_asked.source in ("estimated", "busy"):
         return 1.0
     (rows, vectors), lanes = core.probe_tile, core.lanes(4)
     waiting = _probed_cycles(target, rates.tile_near.core) - _cycles_in_l1(target)

@@ -103,13 +103,13 @@ def test_rows_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
 
 def test_panels_from_l2_are_asked_for_where_that_gains(squares: dict[int, Contraction]):
     """Where it was not measured, a tile has to lose something by what comes from L2. What was gained is not waited for."""
-    assert first(squares[1024], "sapphire-rapids").prefetch_packed
-    assert not first(squares[1024], "zen5").prefetch_packed  # which loses less than 1 % in L2
+    assert first(squares[1024], "sapphire-rapids").prefetch_panel_terms
+    assert not first(squares[1024], "zen5").prefetch_panel_terms  # which loses less than 1 % in L2
     slow = "zen5:tile_in_l1=260e9,tile_near=230e9,tile_near_asked={}e9"
     asked, idle = (Target.parse(slow.format(rate)) for rate in (245, 231))
     plan = first(squares[1024], slow.format(245))
-    assert plan.prefetch_packed == int(asked.core.terms_under_way(plan.mr, plan.nr // 16))
-    assert not first(squares[1024], slow.format(231)).prefetch_packed
+    assert plan.prefetch_panel_terms == int(asked.core.terms_under_way(plan.mr, plan.nr // 16))
+    assert not first(squares[1024], slow.format(231)).prefetch_panel_terms
     times = [dict(plans.cost(plan, squares[1024], each).terms) for each in (asked, idle)]
     assert times[0]["arithmetic"] < 0.97 * times[1]["arithmetic"]
 
