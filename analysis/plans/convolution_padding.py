@@ -98,12 +98,14 @@ class Padding:
     def _part(self, axis: int, row: int) -> float:
         """The part of the pairs of a row and an element of the window that is inside."""
         taps, rows = self._extents[axis], self._extents[row]
-        inside = (
-            self._is_inside(axis, self._place(row, n, axis), tap)
-            for n in range(rows)
-            for tap in range(taps)
-        )
-        return sum(inside) / (taps * rows)
+        dimension, subscript = self.image.dimension_of(axis), self._subscript(axis)
+        assert dimension is not None and subscript is not None
+        size = self.facts.buffers[self.image.buffer].shape[dimension]
+        if not isinstance(size, int):
+            return 0.0
+        step, apart = subscript.coefficients[row], subscript.coefficients[axis]
+        starts = (subscript.constant + tap * apart for tap in range(taps))
+        return sum(count_inside(rows, start, step, size) for start in starts) / (taps * rows)
 
     def _place(self, row: int, number: int, axis: int | None = None) -> int:
         """Where the window begins of a row."""
@@ -125,3 +127,13 @@ class Padding:
         steps = [by * (self._extents[a] - 1) for a, by in enumerate(subscript.coefficients)]
         least = subscript.constant + sum(min(step, 0) for step in steps)
         return least < 0 or subscript.constant + sum(max(step, 0) for step in steps) >= size
+
+
+def count_inside(count: int, start: int, step: int, size: int) -> int:
+    """How many of `count` places, the first at `start` and each `step` further, are within `size` elements: rows may be many."""
+    if step == 0:
+        return count if 0 <= start < size else 0
+    if step < 0:  # seen from the other end
+        start, step = size - 1 - start, -step
+    first, end = -(start // step), -((start - size) // step)
+    return max(min(end, count) - max(first, 0), 0)

@@ -8,7 +8,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
-from stepwell.analysis.plans.convolution_padding import Padding
+from stepwell.analysis.plans.convolution_padding import Padding, count_inside
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
@@ -68,6 +68,13 @@ def test_the_part_of_terms_inside_of_the_image(size, window, stride, dilation, p
         every = [n * stride + t * dilation - before for n, t in product(range(count), range(taps))]
         part = sum(0 <= place < size for place in every) / len(every)
         assert padding.inside.get(axis, 1.0) == pytest.approx(part)
+
+
+@pytest.mark.parametrize("step", [-3, -1, 0, 1, 4])
+def test_places_that_are_inside_are_counted(step: int):
+    for count, start, size in product(range(6), range(-9, 10), range(6)):
+        places = [start + n * step for n in range(count)]
+        assert count_inside(count, start, step, size) == sum(0 <= p < size for p in places)
 
 
 def test_a_row_of_pixels_leaves_out_what_is_outside():

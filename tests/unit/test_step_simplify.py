@@ -225,3 +225,44 @@ def test_only_a_map_that_is_plain_is_taken_for_plain_wherever_it_stands() -> Non
     assert not tidy_operation(nest, store, nest.frames.of(store.parent_block()))
     maps = [store.map, outer.lower_map, outer.upper_map]
     assert all(nest.plain_maps[id(map_)] is map_ for map_ in maps)
+
+
+def test_what_a_change_inside_allows_is_done_at_once() -> None:
+    """A loop of one iteration leaves a condition alone in the loop around it, which takes it into its bounds then."""
+    program = """
+    func.func @f(%A: memref<99xi32>, %v: i32) {
+      loop.for parallel "i" %i = 0 to 64 {
+        loop.for parallel "j" %j = 3 to 4 {
+          loop.if (%i - %j >= 0) {
+            loop.store %v, %A[%i] : memref<99xi32>
+          }
+        }
+      }
+      func.return
+    }
+    """
+    text = applied(program, Simplify("f"))
+    assert "%i = 3 to 64" in text
+    assert "loop.if" not in text
+
+
+def test_conditions_that_come_together_become_one() -> None:
+    """What stood between two equal conditions never runs."""
+    program = """
+    func.func @f(%A: memref<99xi32>, %n: index, %v: i32) {
+      loop.for serial "i" %i = 0 to 64 {
+        loop.if (%n - %i >= 0) {
+          loop.store %v, %A[%i] : memref<99xi32>
+        }
+        loop.for serial "j" %j = %i to %i {
+          loop.store %v, %A[%j] : memref<99xi32>
+        }
+        loop.if (%n - %i >= 0) {
+          loop.store %v, %A[%i + 1] : memref<99xi32>
+        }
+        loop.store %v, %A[%i + 2] : memref<99xi32>
+      }
+      func.return
+    }
+    """
+    assert applied(program, Simplify("f")).count("loop.if") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import (
     AffineConstantExpr,
@@ -49,38 +50,67 @@ class SimplifyPlan:
     nest: Nest
 
     def apply(self) -> Nothing:
-        changed = True
-        while changed:
-            outermost = self.nest.frames.outermost
-            changed = self._simplify_block(self.nest.function.body.block, outermost)
+        walk = _Walk(self.nest)
+        while walk.goes_on():
+            pass
         return Nothing()
 
-    def _simplify_block(self, block: Block, frame: Frame) -> bool:
-        """Whether something in a block has been changed. Loops inside see the ones around as they will be."""
-        changed, frames = False, self.nest.frames
+
+class _Walk:
+    """
+    Through all of a function, until nothing changes.
+
+    Loops inside see the ones around as they will be, and what changes is looked at again at once, with the condition
+    before it and with what is around it. So one walk is enough, but where a comparison of indices has been decided:
+    what selects by it may stand anywhere.
+    """
+
+    def __init__(self, nest: Nest):
+        self._nest = nest
+        self._is_decided = False
+        """whether this walk has decided a comparison"""
+        self._changes = 0
+        """of loops, conditions and comparisons"""
+
+    def goes_on(self) -> bool:
+        """Walk through the function once; whether another walk may find something to do."""
+        self._is_decided = False
+        self._simplify_block(self._nest.function.body.block, self._nest.frames.outermost)
+        return self._is_decided
+
+    def _simplify_block(self, block: Block, frame: Frame) -> None:
         last, op = None, block.first_op
         while op is not None:
-            if tidy_operation(self.nest, op, frame):
-                changed = True
-                if op.parent is not block or (last is not None and last.parent is not block):
-                    last, op = None, block.first_op  # gone with what it decides
-                    continue
-            if op.regions and self._simplify(op, frame):
-                changed = True
-                if op.parent is not block:  # what has taken its place is simplified, too
-                    op = block.first_op if last is None else last.next_op
+            is_comparison = type(op) is arith.CmpiOp
+            if tidy_operation(self._nest, op, frame) and is_comparison:
+                self._is_decided = True
+                self._changes += 1
+            elif op.regions and self._is_changed(op, frame):
+                self._changes += 1
+            elif op.parent is block:
+                last, op = op, op.next_op
                 continue
-            if op.regions:
-                for inner in blocks_of(op):
-                    changed |= self._simplify_block(inner, frames.inside(op, inner, frame))
-            last, op = op, op.next_op
-        return changed
+            if last is not None and last.parent is not block:
+                last = None  # gone with what has been decided
+            if op.parent is not block:  # what has taken its place is simplified, too
+                op = block.first_op if last is None else last.next_op
+            if type(last) is loop.IfOp:  # it may be one with what follows it now
+                last, op = last.prev_op, last
+
+    def _is_changed(self, op: Operation, frame: Frame) -> bool:
+        """Whether an operation that stands in a frame has been changed, before what is inside of it or because of that."""
+        if self._simplify(op, frame):
+            return True
+        block, before = op.parent, self._changes
+        for inner in blocks_of(op):
+            self._simplify_block(inner, self._nest.frames.inside(op, inner, frame))
+        return self._changes != before and op.parent is block and self._simplify(op, frame)
 
     def _simplify(self, op: Operation, frame: Frame) -> bool:
         """Whether an operation that stands in a frame has been changed."""
         if type(op) is loop.ForOp:
-            return _simplify_bounds(self.nest, op, frame) or _take_in_condition(op)
-        return type(op) is loop.IfOp and simplify_condition(self.nest, op, frame)
+            return _simplify_bounds(self._nest, op, frame) or _take_in_condition(op)
+        return type(op) is loop.IfOp and simplify_condition(self._nest, op, frame)
 
 
 def _simplify_bounds(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
