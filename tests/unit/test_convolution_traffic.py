@@ -40,7 +40,9 @@ def contraction(low: Lowered) -> Contraction:
 @pytest.mark.parametrize(("step", "side", "comes_again"), [(1, 28, False), (2, 56, True)])
 def test_lines_of_every_second_pixel_have_half_of_the_sets(step: int, side: int, comes_again: bool):
     """The same number of lines stays in an L2 of twice as many bytes where all its sets have some of them."""
-    found = contraction(layer(1, 320, side, 512, step))  # 1 MB of lines, of which all weights go by for few
+    found = contraction(
+        layer(1, 320, side, 512, step)
+    )  # 1 MB of lines, of which all weights go by for few
     target = Target.of("zen4:l2=2M")
     model = Model(found, target)
     plan = next(p for p in convolution.propose(found, target, 1000) if not p.outside)
