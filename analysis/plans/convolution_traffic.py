@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan
@@ -42,7 +43,7 @@ class Traffic:
         """of how many convolutions by themselves there are weights"""
         self.images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
         self._entries = prod(self.extents[a] for a in c.batch)
-        self._known: dict[tuple[int, int, int, bool, Kept], Coming] = {}
+        self._known: dict[tuple[int, int, int, bool, Kept, float], Coming] = {}
 
     def _used(self, access: Access) -> float:
         """Bytes of an operand in the lines that are used: of strided rows and columns, others are between them."""
@@ -59,6 +60,27 @@ class Traffic:
                 size *= min(1.0, prod(moving) / extent)
             step *= extent
         return size
+
+    @cached_property
+    def _crowding(self) -> float:
+        """
+        Into which part of L2's sets the image's lines fall, as how many times more of the cache they take than they have bytes: those
+        of every second pixel are all of even numbers, where pixels are lines, and use half of the sets.
+        """
+        level_2, bytes_ = self.core.cache(2), self.c.left_bytes
+        steps = [
+            (abs(self.c.stride(self.c.left, axis) or 0) * bytes_, extent)
+            for axis, extent in self.extents.items()
+            if extent > 1
+        ]
+        line = level_2.line_bytes
+        run = bytes_ + sum((extent - 1) * step for step, extent in steps if 0 < step < line)
+        apart = gcd(level_2.way_bytes, *(step for step, _ in steps if step >= line))
+        return max(apart / round_up(run, line), 1.0)
+
+    def _image_taken(self, plan: ConvolutionPlan) -> float:
+        """Bytes of L2 that the image takes, or its copy."""
+        return self.image * (1.0 if plan.halo else self._crowding)
 
     def blocks(self, plan: ConvolutionPlan) -> int:
         """In how many blocks tiles use the weights."""
@@ -92,8 +114,8 @@ class Traffic:
         return -(-self.extents[axis] // plan.size(axis))
 
     def image_part(self, plan: ConvolutionPlan) -> float:
-        """Bytes of the image that tiles go through for a block of weights."""
-        return self.image / self.images_apart / self.parts(plan)
+        """Bytes of L2 that the image takes, or what tiles go through of it for a block of weights."""
+        return self._image_taken(plan) / self.images_apart / self.parts(plan)
 
     def block(self, plan: ConvolutionPlan) -> float:
         """Bytes of a block of weights."""
@@ -102,7 +124,7 @@ class Traffic:
     def coming(self, plan: ConvolutionPlan) -> Coming:
         """What comes from beyond L2 with a plan."""
         goes = (self.tiles(plan), self.parts(plan), self.has_rows_outside(plan))
-        key = (self.blocks(plan), *goes, self._kept(plan))
+        key = (self.blocks(plan), *goes, self._kept(plan), self._image_taken(plan))
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._found(*key)
         return known
@@ -123,10 +145,12 @@ class Traffic:
         taken = bytes_taken(level_2, size, pieces, apart, width)
         return Kept(taken, round_up(width, level_2.line_bytes) / width)
 
-    def _found(self, blocks: int, tiles: int, parts: int, rows_outside: bool, kept: Kept) -> Coming:
+    def _found(
+        self, blocks: int, tiles: int, parts: int, rows_outside: bool, kept: Kept, taken: float
+    ) -> Coming:
         entries = self._entries * parts
         weights = self.weights / self.weights_apart
-        image, result = self.image / self.images_apart / parts, self.result / entries
+        image, result = taken / self.images_apart / parts, self.result / entries
         used_again = weights if rows_outside else weights / blocks
         again = self._lost(used_again, (image + result / (weights / used_again)) / tiles)
         next_entry = self._lost(weights, image + result)

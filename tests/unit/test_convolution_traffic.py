@@ -1,0 +1,86 @@
+"""What of a convolution's operands comes from beyond L2."""
+
+import numpy as np
+import pytest
+from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
+from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_cost import Model
+from stepwell.driver.options import Options
+from stepwell.frontend.lowered import Lowered
+from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
+from stepwell.targets.target import Target
+from stepwell.tuning.rules import kernels
+
+
+def layer(images: int, channels: int, side: int, outputs: int, step: int) -> Lowered:
+    """A layer of 1 x 1 over every `step`-th pixel, whose channels are in blocks of 16: pixels are cache lines."""
+    rows = -(-side // step)
+    x = f"tensor<{images}x{channels // 16}x{side}x{side}x16xf32>"
+    w = f"tensor<{outputs // 16}x{channels // 16}x16x16xf32>"
+    y = f"tensor<{images}x{outputs // 16}x{rows}x{rows}x16xf32>"
+    parallel = f"%n = {images}, %f = {outputs // 16}, %i = {rows}, %j = {rows}, %l = 16"
+    text = f"""
+        func.func @layer(%x: {x}, %w: {w}) -> {y} {{
+          %y = te.compute [{parallel}] add [%c = {channels // 16}, %d = 16] (
+              %a = %x[%n, %c, %i * {step}, %j * {step}, %d], %b = %w[%f, %c, %d, %l]) : ({x}, {w}) -> {y} {{
+            %p = arith.mulf %a, %b : f32
+            te.yield %p : f32
+          }}
+          func.return %y : {y}
+        }}"""
+    return Lowered(parse_text(text), name="layer", options=Options(threads=1))
+
+
+def contraction(low: Lowered) -> Contraction:
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[0]).facts)
+    return found
+
+
+@pytest.mark.parametrize(("step", "side", "comes_again"), [(1, 28, False), (2, 56, True)])
+def test_lines_of_every_second_pixel_have_half_of_the_sets(step: int, side: int, comes_again: bool):
+    """The same number of lines stays in an L2 of twice as many bytes where all its sets have some of them."""
+    found = contraction(
+        layer(1, 320, side, 512, step)
+    )  # 1 MB of lines, of which all weights go by for few
+    target = Target.of("zen4:l2=2M")
+    model = Model(found, target)
+    plan = next(p for p in convolution.propose(found, target, 1000) if not p.outside)
+    times = model.traffic.coming(plan).image / model.traffic.image
+    assert model.traffic.image == 28 * 28 * 320 * 4
+    assert (times > 2) == comes_again
+    assert model.image_returns(plan) == comes_again
+
+
+def test_one_image_after_the_other_stays_where_every_second_pixel_of_it_has_room():
+    """Of three images that would stay in L2 together if their lines used all of its sets."""
+    target = Target.of("zen4:l2=2M")
+    (plan,) = convolution.propose(contraction(layer(3, 512, 28, 1024, 2)), target, 1)
+    assert plan.outside == (0,)
+    (plan,) = convolution.propose(contraction(layer(3, 512, 14, 1024, 1)), target, 1)
+    assert plan.outside == ()
+
+
+@pytest.mark.parametrize("images", [1, 3])
+def test_every_second_pixel_is_computed(images: int):
+    low = layer(images, 32, 9, 48, 2)
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((images, 2, 9, 9, 16), np.float32)
+    w = generator.standard_normal((3, 2, 16, 16), np.float32)
+    expected = np.einsum("ncijd,fcdl->nfijl", x[:, :, ::2, ::2], w)
+    np.testing.assert_allclose(interpret(low.module("te"), [x, w])[0], expected, 1e-4, 1e-4)
+    np.testing.assert_allclose(low.compile(threads=1)(x, w), expected, 1e-4, 1e-4)
+
+
+def test_lines_that_come_back_alone_are_waited_for():
+    """Four images of 0.4 MB nearly fill an L2 of 2 MB: it loses a few of their lines between blocks of weights, and one image stays."""
+    found = contraction(layer(4, 2048, 7, 512, 1))
+    target = Target.of("sapphire-rapids")
+    (plan,) = convolution.propose(found, target, 1)
+    assert plan.outside == (0,)
+    together = next(p for p in convolution.propose(found, target, 300) if not p.outside)
+    waits = [
+        dict(convolution.cost(one, found, target).terms).get("demand misses", 0.0)
+        for one in (plan, together)
+    ]
+    assert waits[0] < 0.1 * waits[1]
