@@ -18,7 +18,7 @@ import numpy as np
 
 from ...frozen import replaced
 from ...targets.target import Target
-from ..facts import Contraction
+from ..facts import Contraction, Home
 from .convolution_bound import Bound, Counted, Numbers
 from .convolution_cost import Model
 from .convolution_hints import with_hints
@@ -129,7 +129,6 @@ def _tiles_with_lanes(
     Tiles whose accumulators fit the registers beside what is loaded of the operand in lanes and one element of the other, or all of
     the other and the vectors that are loaded of the first one at once.
     """
-    packs = axis in c.n and c.stride(c.right, axis) != 1
     extent, width = model.extents[axis], model.lanes
     while width > 1 and width // 2 >= extent:
         width //= 2
@@ -137,11 +136,12 @@ def _tiles_with_lanes(
     extents = tuple(model.extents[other] for other in others)
     dimension = c.right.dimension_of(axis)
     shares = any(c.right.dimension_of(a) == dimension for a in (*c.batch, *c.n) if a != axis)
+    packs = c.stride(c.right, axis) != 1 if axis in c.n else _packs_rows(c, model, axis)
     registers = model.core.vector_registers
     for vectors in range(1, MOST_VECTORS + 1):
         if vectors > 1 and (vectors - 1) * width >= extent:
             return
-        if packs and shares and extent % (vectors * width):
+        if packs and axis in c.n and shares and extent % (vectors * width):
             continue  # panels would begin inside of a group
         lanes = (axis, vectors * width)
         bounds = [Bound(model, lanes, others, packs, order) for order in orders]
@@ -161,6 +161,21 @@ def _tiles_with_lanes(
         yield _Tiles(least, lanes, others, sizes, packs, left_first)
 
 
+def _packs_rows(c: Contraction, model: Model, lanes: int) -> bool:
+    """
+    Whether weights whose elements are broadcast are packed, so that those of a term are neighbours: constants, once, which are not so already
+    and of which no panel begins inside of a group. Where they are, each of a tile's outputs has lines of its own, all of which end at
+    one term. (Tiles of 13 x 32 took 0.96 of the time on Intel's Granite Rapids, over 256 channels of 56 x 56.)
+    """
+    (*_, rows) = (None, *(a for a in c.n if a != lanes and model.extents[a] > 1))
+    if rows is None or model.is_window_alone or c.stride(c.right, rows) == 1:
+        return False
+    dimension = c.right.dimension_of(rows)
+    others = (a for a in (*c.batch, *c.n) if a != rows)
+    is_shared = any(c.right.dimension_of(a) == dimension for a in others)
+    return not is_shared and c.facts.buffers[c.right.buffer].home is Home.CONSTANT
+
+
 def _plans(
     c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order]
 ) -> Iterator[ConvolutionPlan]:
@@ -171,8 +186,9 @@ def _plans(
     for halo, summed in orders:
         if not halo and len(orders) > 1 and (is_alone or model.padding.leaves(skips)):
             continue
+        packs = tile.packs and any(axis in c.n for axis, _ in sizes)
         plan = ConvolutionPlan(
-            sizes, summed, halo, tile.packs, is_alone, model.result_is_far, skips=skips
+            sizes, summed, halo, packs, is_alone, model.result_is_far, skips=skips
         )
         for ordered in (plan, *_with_window_inside(model, plan)):
             for block in _blocks(model, ordered):

@@ -21,7 +21,8 @@ def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     """A plan with the hints that its order of tiles has a use for."""
     plan = replaced(plan, prefetch_image=asks_for_image(model, plan))
     plan = replaced(plan, prefetch_terms=image_terms_ahead(model, plan))
-    plan = replaced(plan, prefetch_weights=plan.packs and asks_for_weights(model, plan))
+    in_vectors = plan.packs and plan.lanes in model.c.n
+    plan = replaced(plan, prefetch_weights=in_vectors and asks_for_weights(model, plan))
     plan = replaced(plan, prefetch_block=asks_for_blocks(model, plan))
     return replaced(plan, between_hints=terms_between_hints(model, plan))
 
