@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import accumulate, islice
-from math import inf
+from math import inf, prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from .convolution_cost import Model
 from .convolution_hints import with_hints
 from .convolution_plan import ConvolutionPlan, SizedAxes
 from .cost import Cost
+from .terms_written_out import LINES_AT_ONCE
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
@@ -136,7 +137,7 @@ def _tiles_with_lanes(
     extents = tuple(model.extents[other] for other in others)
     dimension = c.right.dimension_of(axis)
     shares = any(c.right.dimension_of(a) == dimension for a in (*c.batch, *c.n) if a != axis)
-    packs = c.stride(c.right, axis) != 1 if axis in c.n else _packs_rows(c, model, axis)
+    packs = c.stride(c.right, axis) != 1 if axis in c.n else _can_pack_rows(c, model, axis)
     registers = model.core.vector_registers
     for vectors in range(1, MOST_VECTORS + 1):
         if vectors > 1 and (vectors - 1) * width >= extent:
@@ -161,19 +162,27 @@ def _tiles_with_lanes(
         yield _Tiles(least, lanes, others, sizes, packs, left_first)
 
 
-def _packs_rows(c: Contraction, model: Model, lanes: int) -> bool:
+def _can_pack_rows(c: Contraction, model: Model, lanes: int) -> bool:
     """
-    Whether weights whose elements are broadcast are packed, so that those of a term are neighbours: constants, once, which are not so already
-    and of which no panel begins inside of a group. Where they are, each of a tile's outputs has lines of its own, all of which end at
-    one term. (Tiles of 13 x 32 took 0.96 of the time on Intel's Granite Rapids, over 256 channels of 56 x 56.)
+    Whether weights whose elements are broadcast may be packed, so that those of a term are neighbours: constants, once, which are not so
+    already and of which no panel begins inside of a group.
     """
-    (*_, rows) = (None, *(a for a in c.n if a != lanes and model.extents[a] > 1))
+    rows = next((axis for axis in c.n if axis != lanes and model.extents[axis] > 1), None)
     if rows is None or model.is_window_alone or c.stride(c.right, rows) == 1:
         return False
     dimension = c.right.dimension_of(rows)
-    others = (a for a in (*c.batch, *c.n) if a != rows)
-    is_shared = any(c.right.dimension_of(a) == dimension for a in others)
+    others = (axis for axis in (*c.batch, *c.n) if axis != rows)
+    is_shared = any(c.right.dimension_of(axis) == dimension for axis in others)
     return not is_shared and c.facts.buffers[c.right.buffer].home is Home.CONSTANT
+
+
+def _is_crowded(c: Contraction, sizes: SizedAxes) -> bool:
+    """
+    Whether a tile has more outputs than lines that L1 is asked for at once: where they are not packed, each output's weights are in lines
+    of their own, which all end at one term. (Over 256 channels of 56 x 56, packing took 0.96 of the time on Intel's Granite Rapids with
+    tiles of 13 outputs, 0.99 with 8, and with AVX2 1.02 with 6.)
+    """
+    return prod(size for axis, size in sizes[:-1] if axis in c.n) > LINES_AT_ONCE
 
 
 def _plans(
@@ -186,7 +195,7 @@ def _plans(
     for halo, summed in orders:
         if not halo and len(orders) > 1 and (is_alone or model.padding.leaves(skips)):
             continue
-        packs = tile.packs and any(axis in c.n for axis, _ in sizes)
+        packs = tile.packs and (tile.lanes[0] in c.n or _is_crowded(c, sizes))
         plan = ConvolutionPlan(
             sizes, summed, halo, packs, is_alone, model.result_is_far, skips=skips
         )

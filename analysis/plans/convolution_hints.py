@@ -81,8 +81,9 @@ def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
     the window is around many terms, or where a sum is short.
 
     Each of them in every term, or all at once before a tile, would take what the multiply-adds need: ports for its address, or
-    places among the lines that L1 waits for. A part has so many terms that its hints are `LINES_AT_ONCE` at most. (On Intel's Granite
-    Rapids parts of 16 terms with 7 hints took 0.97 of the time of parts of 8 in tiles of 14 x 32 over 64 channels of 56 x 56; parts of 32, 0.98.)
+    places among the lines that L1 waits for. A part has so many terms that its hints are `LINES_AT_ONCE` at most, or half
+    of these places where that is more. (On Intel's Granite Rapids parts of 16 terms with 7 hints took 0.97 of the time of parts of 8 with
+    4, in tiles of 14 x 32 over 64 channels of 56 x 56; those of 32 took 0.99.)
     """
     *others, last = (model.extents[axis] for axis in plan.summed)
     if plan.written_out or any(extent > 1 for extent in others) or last < 2 * BETWEEN_HINTS:
@@ -90,7 +91,8 @@ def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
     hints = _hints_of_results(model, plan) + _hints_of_image(model, plan)
     if not hints:
         return 0
-    most = min(BETWEEN_HINTS, int(LINES_AT_ONCE * last / hints))
+    at_once = max(LINES_AT_ONCE, model.core.l1_misses // 2)
+    most = min(BETWEEN_HINTS, int(at_once * last / hints))
     return next((terms for terms in range(most, LEAST_BETWEEN - 1, -1) if last % terms == 0), 0)
 
 
