@@ -223,13 +223,13 @@ class _Tiles:
         """Copy the weights into panels as wide as the tile, in the order of the sum."""
         if not self.plan.packs:
             return
-        c, lanes = self.c, self.plan.lanes
-        outer = [axis for axis in (*c.batch, *c.n) if axis != lanes]
-        axes = [a for a in (*outer, *self.plan.summed, lanes) if c.right.moves_along(a)]
+        c, panel = self.c, self.plan.panel(self.c.n)
+        outer = [axis for axis in (*c.batch, *c.n) if axis != panel]
+        axes = [a for a in (*outer, *self.plan.summed, panel) if c.right.moves_along(a)]
         every = [n for n in (c.right.dimension_of(axis) for axis in axes) if n is not None]
         moved = [n for at, n in enumerate(every) if n not in every[at + 1 :]]
         fixed = [n for n in range(len(c.right.subscripts)) if n not in moved]
-        order, size = (*fixed, *moved), self.plan.size(lanes)
+        order, size = (*fixed, *moved), self.plan.size(panel)
         staged = self.s.stage(
             self.s.buffer(self.kernel.buffers[c.right.buffer]),
             "",
@@ -238,10 +238,10 @@ class _Tiles:
             order=order,
             panel=size,
             pad=size,
-            along=self.update.inside[lanes] if c.left.buffer == c.right.buffer else "",
+            along=self.update.inside[panel] if c.left.buffer == c.right.buffer else "",
         )
         last = self.plan.summed[-1]
-        reads_last, reads_summed = (c.stride(c.right, axis) == 1 for axis in (lanes, last))
+        reads_last, reads_summed = (c.stride(c.right, axis) == 1 for axis in (panel, last))
         # Groups and their outputs may be along one dimension.
         extent = c.extent(tuple(a for a in axes if c.right.dimension_of(a) == order[-1]))
         self.packing = Packing(staged, order, size, extent, reads_last, reads_summed)
@@ -311,6 +311,11 @@ class _Tiles:
         return [self._by_axis()[axis] for axis in axes]
 
     @property
+    def _are_panels_padded(self) -> bool:
+        """Whether lanes beyond the last element of the result read elements of the weights' panels."""
+        return self.plan.packs and self.plan.lanes in self.c.n
+
+    @property
     def _is_image_padded(self) -> bool:
         """Whether lanes beyond the last element of the result read elements of the image's copy."""
         lanes = self.plan.lanes
@@ -332,7 +337,7 @@ class _Tiles:
             0,
             wide,
             False,
-            (self.plan.packs or self._is_image_padded) and wide != count,
+            (self._are_panels_padded or self._is_image_padded) and wide != count,
         )
 
     def vectorize(self) -> None:

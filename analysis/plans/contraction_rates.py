@@ -16,6 +16,7 @@ from .contraction_plan import ContractionPlan
 from .contraction_problem import Operand, Problem
 from .cost import (
     TileSteps,
+    beyond_share,
     bytes_taken,
     cycles_per_second,
     half_part,
@@ -236,8 +237,8 @@ class ContractionRates:
         return bytes_ if operand.is_everybodys else self.problem.batch * bytes_
 
     def beyond_share(self, size: float) -> float:
-        """Of so many bytes that are used in turn: of little more than stays in L2, the replacement of lines loses some and not all."""
-        return min(max(size / self.near_2 - 1, 0.0), 1.0)
+        """Of so many bytes that are used in turn, the part that is not in L2 when it is used."""
+        return beyond_share(self.near_2, size)
 
     def computing(self, uses: int) -> float:
         """Seconds in which an element takes part in so many multiply-adds."""

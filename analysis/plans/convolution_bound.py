@@ -83,7 +83,7 @@ class Bound:
         single = kept * (left * one.elements + right * other.elements)
         shuffles = kept * (left * one.shuffles + right * other.shuffles)
         lines = from_l2 / model.terms / model.line
-        if self.packs and model.weights_are_far:
+        if self.packs and self.lanes[0] in model.c.n and model.weights_are_far:
             lines = lines + counted.right
         step = np.maximum(
             self.part * (rows * self.vectors + shuffles) / core.fma_ports,

@@ -21,6 +21,7 @@ from .convolution_plan import ConvolutionPlan
 from .convolution_reads import ConvolutionReads
 from .cost import (
     Cost,
+    beyond_share,
     broadcast_apart,
     cost_of,
     cycles_per_second,
@@ -243,13 +244,15 @@ class Model(ConvolutionReads):
         Seconds of waiting for what does not stay in L2 and comes from beyond it while tiles are computed: the image for
         each block of weights, and these once, or for each tile where a block of them does not stay there.
 
-        A block of weights comes while the first of the tiles that use it is computed, unless all those that use the one
-        before ask for it: nothing of it is under way during the others. A part of all is not hidden by any arithmetic, as of what
-        comes from L2. Of an image that is read in more places at a time than prefetchers follow, tiles ask for each line.
+        What of the image and of weights is in L2 when a call begins does not come. A block of weights comes while the first
+        of the tiles that use it is computed, unless all those that use the one before ask for it: nothing of it is under way
+        during the others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read
+        in more places at a time than prefetchers follow, tiles ask for each line.
         """
         weights, image, lost, tiles = self.traffic.coming(plan)
+        weights, image = weights - self._kept_weights, image - self._image_bytes + self._far_image
         # Hints ask for the image once: what comes back for later weights is waited for.
-        unasked = image - self._image_bytes if plan.prefetch_image else image * lost
+        unasked = image - self._far_image if plan.prefetch_image else image * lost
         scattered = unasked if self.is_scattered(plan) else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
         coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
@@ -318,8 +321,8 @@ class Model(ConvolutionReads):
 
     @cached_property
     def _writing(self) -> float:
-        """Seconds in which a result that does not stay in L2 comes from beyond it, and goes there."""
-        return 2 * self._bytes(self.c.result) / self._beyond_l2 if self.result_is_far else 0.0
+        """Seconds in which what does not stay in L2 of a result comes from beyond it, and goes there."""
+        return self._far_share * 2 * self._bytes(self.c.result) / self._beyond_l2
 
     def _waiting_for_result(self, plan: ConvolutionPlan, computing: float) -> float:
         """Seconds of waiting for lines of the result, which tiles ask for while the one before is computed."""
@@ -350,9 +353,14 @@ class Model(ConvolutionReads):
 
     @cached_property
     def result_is_far(self) -> bool:
-        """Whether a result, with what it is finished with, leaves L2 between calls."""
+        """Whether some of a result, with what it is finished with, leaves L2 between calls."""
+        return self._far_share > 0
+
+    @cached_property
+    def _far_share(self) -> float:
+        """The part of all operands and results that does: what is read and written in turn in each call."""
         size = sum(float(self.c.facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
-        return size + self._image_bytes + self._weight_bytes > self.near_2
+        return beyond_share(self.near_2, size + self._image_bytes + self._weight_bytes)
 
     @cached_property
     def weights_are_far(self) -> bool:
@@ -398,9 +406,23 @@ class Model(ConvolutionReads):
         return size / rate.core if halo else 0.0
 
     @property
+    def _far_image(self) -> float:
+        """The bytes of the image that are not in L2 when a call begins."""
+        return self._far_share * self._image_bytes
+
+    @cached_property
+    def _kept_weights(self) -> float:
+        """The bytes of weights that are in L2 when a call begins: none where constants of the whole program have gone by."""
+        facts = self.c.facts
+        is_constant = facts.buffers[self.c.right.buffer].home is Home.CONSTANT
+        if is_constant and facts.constants > self.near_2:
+            return 0.0
+        return (1 - self._far_share) * self._weight_bytes
+
+    @property
     def coming(self) -> float:
         """Seconds that no arithmetic hides of the weights' coming, with every plan."""
-        return self.unhidden * self._weight_bytes / self._weights_rate
+        return self.unhidden * (self._weight_bytes - self._kept_weights) / self._weights_rate
 
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ...frozen import frozen
@@ -35,7 +35,7 @@ class ConvolutionPlan:
     halo: tuple[int, ...]
     """the image's dimensions in the order of its padded copy; empty where the image is read as it is"""
     packs: bool
-    """the weights are packed into panels as wide as the tile"""
+    """the weights are packed into panels that have as many outputs as the tile"""
     written_out: bool = False
     """all terms of the sum are written out, so that those that read the same elements of the image share them"""
     prefetch_result: bool = False
@@ -89,6 +89,10 @@ class ConvolutionPlan:
     def size(self, axis: int) -> int:
         """How many elements of an axis a tile has."""
         return self.sizes.get(axis, 1)
+
+    def panel(self, n: Sequence[int]) -> int:
+        """The axis of outputs, of those of `n`, along which a panel of packed weights has as many elements as the tile: in lanes, or broadcast."""
+        return self.lanes if self.lanes in n else next(axis for axis, _ in self.tile if axis in n)
 
     def is_skip_written_out(self, row: int) -> bool:
         """Whether terms are left out by shorter tiles along an axis of rows."""

@@ -351,6 +351,14 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     return int((begun[lines:] - begun[:-lines]).max())
 
 
+def beyond_share(near: float, size: float) -> float:
+    """
+    The part of so many bytes that are used in turn that has left a cache which keeps `near` bytes: of little more than it keeps, the
+    replacement of lines loses some and not all.
+    """
+    return min(max(size / near - 1, 0.0), 1.0)
+
+
 def bytes_taken(cache: Cache, size: float, pieces: int, apart: int, width: int) -> float:
     """
     The bytes of a cache that an operand of `size` bytes takes, of which there are so many pieces, each of `width` bytes and so many bytes

@@ -277,14 +277,15 @@ def test_tiles_ask_for_an_image_that_l2_gives_up_and_for_rows_that_are_lines_apa
         assert plan.prefetch_terms == 448 // (sums + loads)
 
 
-def test_hints_stand_between_parts_of_sums_that_take_half_of_the_misses_of_l1():
-    """The image of 256 channels brings four times as many lines for each term as the result; few channels have no parts."""
+def test_hints_stand_between_parts_of_sums_that_ask_for_few_lines_at_once():
+    """The image of 256 channels brings four times as many lines for each term as the result, and more where fewer outputs share it."""
     known = Target.of("sapphire-rapids")
     for channels, outputs, misses, found in (
-        (256, 64, 12, 8),
-        (256, 64, 24, 16),
+        (256, 64, 12, 16),
+        (256, 64, 4, 16),  # eight lines at least
         (256, 64, 96, 32),
-        (256, 64, 4, 0),  # a part would be too short
+        (256, 16, 12, 0),  # a part would be too short
+        (64, 512, 12, 16),
         (48, 512, 12, 0),
     ):
         target = replace(known, core=replace(known.core, l1_misses=misses))
@@ -404,7 +405,7 @@ def test_two_terms_are_written_out_where_pixels_are_in_lanes(window: str, is_wri
 @pytest.mark.parametrize("core", ["zen4", "zen5"])
 def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str):
     """All of them would come from L2 again for each element of the window. Sums that keep their order have no blocks."""
-    x, weights = np.zeros((1, 96, 80, 80), np.float32), np.zeros((24, 96, 3, 3), np.float32)
+    x, weights = np.zeros((1, 192, 80, 80), np.float32), np.zeros((24, 192, 3, 3), np.float32)
     for fp, size, is_cut in (
         ("contract", "", True),
         ("contract", ":l1=512K", False),
@@ -413,7 +414,7 @@ def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str)
         low = sw.jit(lambda x: sw.conv(x, weights, padding=1), fp=fp).lower(x)
         (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
         (plan,) = convolution.propose(found, Target.of(f"{core}{size}"), 1)
-        assert (0 < plan.block < 96) == is_cut, (fp, size)
+        assert (0 < plan.block < 192) == is_cut, (fp, size)
 
 
 @pytest.mark.parametrize("packs", [True, False])

@@ -89,14 +89,14 @@ func.func @many_channels(%x: tensor<1x96x80x120xf32>, %w: tensor<24x96x3x3xf32>)
 
 // What a block adds to its convolution, and what comes out, do not stay in L2: while a tile is computed, the next one's
 // part of both is asked for, a piece of it before each part of the sum; of the image, which does, what terms to come use, to L1.
-// CHECK: scheduled as contraction: direct, tile 14x32 of axes 1, 0, packs weights, prefetches the result, prefetches the image 4 terms ahead, in parts of 8 terms
+// CHECK: scheduled as contraction: direct, tile 14x32 of axes 1, 0, packs weights, prefetches the result, prefetches the image 4 terms ahead, in parts of 16 terms
 // LOOP-LABEL: @residual.sum_y
-// LOOP:         loop.for reduction "c.part" %[[PART:.*]] = 0 to 32
-// LOOP-NEXT:      loop.for {{.*}} = 0 to 2
+// LOOP:         loop.for reduction "c.part" %[[PART:.*]] = 0 to 16
+// LOOP-NEXT:      loop.for {{.*}} = 0 to 4
 // LOOP-NEXT:        loop.prefetch %r[{{.*}}%[[PART]]
 // LOOP:             loop.prefetch %y[{{.*}}%[[PART]]
-// LOOP:           loop.for reduction "c.term" %[[C:.*]] = 0 to 8
-// LOOP-NEXT:        loop.prefetch %x[%[[C]] + %[[PART]] * 8 + 4, %{{.*}} * 14], read, locality<3>
+// LOOP:           loop.for reduction "c.term" %[[C:.*]] = 0 to 16
+// LOOP-NEXT:        loop.prefetch %x[%[[C]] + %[[PART]] * 16 + 4, %{{.*}} * 14], read, locality<3>
 func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor<1024x196xf32> {
   %w = arith.constant dense<1.0> : tensor<1024x256xf32>
   %sum = te.compute [%f = 1024, %p = 196] add [%c = 256] (%a = %x[%c, %p], %b = %w[%f, %c]) : (tensor<256x196xf32>, tensor<1024x256xf32>) -> tensor<1024x196xf32> {

@@ -1,0 +1,92 @@
+"""Weights of convolutions whose elements tiles broadcast are packed, and operands that stay in L2 are not waited for."""
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
+from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_cost import Model
+from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
+from stepwell.driver.options import Options
+from stepwell.frontend.lowered import Lowered
+from stepwell.targets.target import Target
+from stepwell.tuning.families import Contractions
+from stepwell.tuning.rules import kernels, schedule_with
+
+TARGET = Target.of("sapphire-rapids")
+
+
+def convolved(image: tuple[int, ...], weights: tuple[int, ...]) -> Lowered:
+    """A convolution by constant weights, with a border that keeps the image's size."""
+    rng = np.random.default_rng(14)
+    constant = rng.standard_normal(weights, np.float32)
+    border = weights[-1] // 2
+    convolve = sw.jit(lambda x: sw.conv(x, constant, padding=border))
+    return convolve.lower(np.zeros(image, np.float32))
+
+
+def contraction_of(low: Lowered) -> Contraction:
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    return found
+
+
+def outputs_of(plan: ConvolutionPlan, c: Contraction) -> int:
+    """How many outputs a tile broadcasts; 0 where they are in lanes."""
+    return 0 if plan.lanes in c.n else prod(size for axis, size in plan.tile if axis in c.n)
+
+
+def test_tiles_of_more_outputs_than_lines_come_at_once_have_them_packed():
+    """Each has lines of its own otherwise, which end at one term. Parameters would be packed in each call."""
+    image, weights = (1, 256, 56, 56), (64, 256, 1, 1)
+    found = contraction_of(convolved(image, weights))
+    plans = [p for p in convolution.propose(found, TARGET, 200) if outputs_of(p, found)]
+    assert {p.packs for p in plans if outputs_of(p, found) > 8} == {True}
+    assert {p.packs for p in plans if outputs_of(p, found) <= 8} == {False}
+    arrays = np.zeros(image, np.float32), np.zeros(weights, np.float32)
+    given = contraction_of(sw.jit(lambda x, w: sw.conv(x, w)).lower(*arrays))
+    plans = [p for p in convolution.propose(given, TARGET, 200) if outputs_of(p, given)]
+    assert {p.packs for p in plans} == {False}
+
+
+@pytest.mark.parametrize("window", [1, 3])
+@pytest.mark.parametrize("outputs", [10, 26, 31])
+def test_packed_outputs_of_tiles_compute_the_convolution(outputs: int, window: int):
+    """The last panel has fewer outputs than the others, or as many."""
+    low = convolved((1, 40, 9, 35), (outputs, 40, window, window))
+    x = np.random.default_rng(3).standard_normal((1, 40, 9, 35), np.float32)
+    module, target = low.unscheduled(), Target.of("host")
+    kernel = kernels(module)[-1]
+    facts = facts_of_loops(kernel).facts
+    (first,) = Contractions().propose(facts, target, 1)
+    (found,) = find_convolutions(facts)
+    across, of = found.m[-1], found.n[-1]
+    plan = next(p for p in convolution.propose(found, target, 10**4) if p.lanes == across)
+    sizes = ((of, min(outputs, 13)), (across, target.core.lanes(4)))
+    plan = replace(plan, tile=sizes, packs=True, skips=())
+    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    assert f"x{min(outputs, 13)}xf32>" in str(module)
+    options = Options(target=target, schedule=False)
+    result = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    np.testing.assert_allclose(result, low.compile(threads=1)(x), rtol=1e-4, atol=1e-4)
+
+
+def test_what_stays_in_l2_between_calls_does_not_come_from_beyond_it():
+    found = contraction_of(convolved((1, 192, 14, 14), (64, 192, 1, 1)))
+    (plan,) = convolution.propose(found, TARGET)
+
+    def waiting(c: Contraction, target: Target) -> float:
+        terms = dict(Model(c, target).cost(plan).terms)
+        return terms.get("streaming", 0.0) + terms.get("writing", 0.0)
+
+    assert waiting(found, TARGET) == pytest.approx(0, abs=1e-12)
+    # Other constants of the program have gone by since: the weights are no longer there.
+    program = replace(found, facts=replace(found.facts, constants=64 << 20))
+    assert waiting(program, TARGET) > 1e-7
+    # Of operands that take somewhat more than L2 keeps, it loses some.
+    some, all_ = (
+        waiting(found, Target.of(f"sapphire-rapids:l2={size}")) for size in ("256K", "64K")
+    )
+    assert 1e-7 < some < all_
