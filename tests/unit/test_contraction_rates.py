@@ -10,6 +10,7 @@ from stepwell.analysis.facts import Contraction
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans.contraction_copies import packing
 from stepwell.analysis.plans.contraction_cost import Model
+from stepwell.analysis.plans.contraction_hints import asks_for_result
 from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan, Innermost
 from stepwell.analysis.plans.contraction_problem import problem_of
 from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
@@ -112,6 +113,16 @@ def test_panels_from_l2_are_asked_for_where_that_gains(squares: dict[int, Contra
     assert not first(squares[1024], slow.format(231)).prefetch_panel_terms
     times = [dict(plans.cost(plan, squares[1024], each).terms) for each in (asked, idle)]
     assert times[0]["arithmetic"] < 0.97 * times[1]["arithmetic"]
+
+
+def test_short_sums_do_not_ask_for_the_result():
+    """Their tiles wait for what they load themselves, behind the hints; those of blocks of a sum that are added up ask however short they are."""
+    short, long = (first(product(1024, 1024, k), "sapphire-rapids") for k in (64, 512))
+    assert long.prefetch_result and not short.prefetch_result
+    slow = "sapphire-rapids:chase_l3=0.1e9"
+    assert not first(product(1024, 1024, 512), slow).prefetch_result
+    known = Model(problem_of(product(1024, 1024, 2048)), Target.parse("sapphire-rapids"))
+    assert asks_for_result(known, known.problem, 9, 48, (9, 1024, 32, "n", True), turned=False)
 
 
 def test_panels_that_l1_keeps_are_not_asked_for():

@@ -16,7 +16,7 @@
 // SPR: c3_s2.
 // SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, 64 channels at a time, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 11 terms ahead;
 // SPR: c1_56.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches C, prefetches rows of B 11 terms ahead;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches rows of B 11 terms ahead;
 // SPR: c1_7.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 15 terms ahead;
 // SPR: first.

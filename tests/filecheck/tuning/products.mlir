@@ -41,7 +41,7 @@
 // SPR: tall.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 11 terms ahead;
 // SPR: ragged.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches C, prefetches panels of B 13 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches panels of B 13 terms ahead;
 // SPR: gram.
 // SPR-NEXT: chosen contraction: tile 8x24, MC 300, NC 300, KC 250, M tiles innermost, packs A and B, peels M and N, K blocks outside of M, prefetches C, prefetches panels of B 14 terms ahead, mirrors C;
 
