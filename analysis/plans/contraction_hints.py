@@ -7,7 +7,6 @@ from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
 from .cost import terms_ahead
 
-
 BESIDE_HINTS = 5
 """
 How many times as long as the lines of a tile of C take to come, as many at once as L1 waits for, the tile computes where it asks for them:
