@@ -90,3 +90,14 @@ def test_what_stays_in_l2_between_calls_does_not_come_from_beyond_it():
         waiting(found, Target.of(f"sapphire-rapids:l2={size}")) for size in ("256K", "64K")
     )
     assert 1e-7 < some < all_
+
+
+def test_what_other_kernels_have_used_leaves_nothing_of_an_image_in_l2():
+    """With constants that leave L2, all of what is more than it keeps has left; a part of that where the convolution is alone."""
+    found = contraction_of(convolved((1, 64, 56, 56), (64, 64, 1, 1)))
+    program = replace(found, facts=replace(found.facts, constants=64 << 20))
+    (plan,) = convolution.propose(found, TARGET)
+    target = Target.of("sapphire-rapids:l2=1536K")
+    alone, beside = (dict(Model(c, target).cost(plan).terms) for c in (found, program))
+    assert 0 < alone["writing"] < 0.9 * beside["writing"]
+    assert alone["streaming"] < beside["streaming"]
