@@ -292,7 +292,7 @@ def array_maker(
 ) -> Callable[[], np.ndarray]:
     """
     What makes such an array, again and again. `beside` is its number among the results of a call, and how many these are:
-    large ones that are written side by side begin at different places of their pages.
+    large ones that are written side by side begin at different places of their pages, and very large ones soon after a huge page begins.
     """
     size = math.prod(shape) * dtype.itemsize
     if size < LARGE_BYTES:
@@ -300,7 +300,9 @@ def array_maker(
     number, count = beside
     unit = EXTERNAL_ALIGNMENT if count == 1 else ALIASED_BYTES
     place = number * APART_LINES * EXTERNAL_ALIGNMENT % unit
-    unit = large_memory.HUGE_PAGE if size >= result_memory.LARGE_BYTES else unit
+    if size >= result_memory.LARGE_BYTES:  # apart from arguments, too, which begin with pages
+        unit = large_memory.HUGE_PAGE
+        place = (number + 1) * APART_LINES * EXTERNAL_ALIGNMENT % ALIASED_BYTES
     needed, take, array = size + unit, _RESULTS.take, np.ndarray
 
     def make() -> np.ndarray:

@@ -18,7 +18,7 @@ from ..targets.large_memory import HUGE_PAGE, mapped
 LARGE_BYTES = 2 * HUGE_PAGE
 """
 A block from here on is on huge pages, as arrays of NumPy are. These begin anywhere in one, and so have none at their ends: a result
-may begin with the first one in its block.
+may begin in the first one of its block.
 """
 
 MOST_KEPT = 1 << 26

@@ -11,7 +11,7 @@ import pytest
 import stepwell as sw
 from stepwell.lowering.llvm_text import EXTERNAL_ALIGNMENT
 from stepwell.runtime import result_memory
-from stepwell.runtime.engine import ALIASED_BYTES, LARGE_BYTES, scratch_memory
+from stepwell.runtime.engine import ALIASED_BYTES, APART_LINES, LARGE_BYTES, scratch_memory
 from stepwell.runtime.result_memory import ResultMemory
 from stepwell.targets.large_memory import HUGE_PAGE
 
@@ -90,14 +90,15 @@ def test_results_stay_as_they_are(elements: int):
         assert part[0] == 2 * (step + step)
 
 
-def test_very_large_results_begin_with_huge_pages():
-    """Those of one call at different places of theirs."""
+def test_very_large_results_begin_in_the_first_page_of_a_huge_one():
+    """Those of one call at different places of theirs, and at others than arrays of NumPy, which begin with the page."""
     elements = result_memory.LARGE_BYTES // 4
     one = sw.jit(lambda x: x * 2, opt="quick")
-    assert one(np.ones(elements, np.float32)).ctypes.data % HUGE_PAGE == 0
+    place = one(np.ones(elements, np.float32)).ctypes.data % HUGE_PAGE
+    assert place == APART_LINES * EXTERNAL_ALIGNMENT
     two = sw.jit(lambda x: (x * 2, x + 1), opt="quick")
     places = [result.ctypes.data % HUGE_PAGE for result in two(np.ones(elements, np.float32))]
-    assert places[0] == 0 < places[1] < ALIASED_BYTES
+    assert places[0] == place < places[1] < ALIASED_BYTES
     small = one(np.ones(elements // 4, np.float32))
     assert small.ctypes.data % EXTERNAL_ALIGNMENT == 0
     np.testing.assert_array_equal(small, 2)
