@@ -23,13 +23,13 @@ from ..errors import StepwellError
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
 from ..targets import large_memory
 from ..targets.pages_ahead import PagesAhead
-from . import result_memory
 from .arguments import address_of
 from .codegen import CodeGenerator
 from .elf_linker import LinkedCode, can_link, link
 from .elf_objects import UnsupportedObjectError
 from .objects import objects_of
 from .process_symbols import process_address
+from .result_memory import ResultMemory
 
 if TYPE_CHECKING:
     from ..targets.target import Target
@@ -264,7 +264,7 @@ def scratch_memory(size: int) -> np.ndarray:
     )
 
 
-_RESULTS = result_memory.ResultMemory()
+_RESULTS = ResultMemory()
 
 LARGE_BYTES = 1 << 15
 """Arrays from here on are worth a microsecond for their alignment: stores across cache lines cost twice."""
@@ -292,7 +292,7 @@ def array_maker(
 ) -> Callable[[], np.ndarray]:
     """
     What makes such an array, again and again. `beside` is its number among the results of a call, and how many these are:
-    large ones that are written side by side begin at different places of their pages, and very large ones soon after a huge page begins.
+    large ones that are written side by side begin at different places of their pages.
     """
     size = math.prod(shape) * dtype.itemsize
     if size < LARGE_BYTES:
@@ -300,9 +300,6 @@ def array_maker(
     number, count = beside
     unit = EXTERNAL_ALIGNMENT if count == 1 else ALIASED_BYTES
     place = number * APART_LINES * EXTERNAL_ALIGNMENT % unit
-    if size >= result_memory.LARGE_BYTES:  # apart from arguments, too, which begin with pages
-        unit = large_memory.HUGE_PAGE
-        place = (number + 1) * APART_LINES * EXTERNAL_ALIGNMENT % ALIASED_BYTES
     needed, take, array = size + unit, _RESULTS.take, np.ndarray
 
     def make() -> np.ndarray:

@@ -13,14 +13,6 @@ from threading import Lock
 
 import numpy as np
 
-from ..targets.large_memory import HUGE_PAGE, mapped
-
-LARGE_BYTES = 2 * HUGE_PAGE
-"""
-A block from here on is on huge pages, as arrays of NumPy are. These begin anywhere in one, and so have none at their ends: a result
-may begin in the first one of its block.
-"""
-
 MOST_KEPT = 1 << 26
 """Bytes of all that is kept, used or not: as much as the last caches of large servers hold, and little beside a program."""
 
@@ -43,7 +35,7 @@ class ResultMemory:
             blocks = self._kept.pop(size, [])
             block = _unused(blocks)
             if block is None:
-                block = mapped(size) if size >= LARGE_BYTES else np.empty(size, np.uint8)
+                block = np.empty(size, np.uint8)
                 if size <= self._most:
                     blocks.append(block)
                     self._bytes += size
