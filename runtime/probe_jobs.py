@@ -221,11 +221,11 @@ def tile_jobs(target: Target) -> TileJobs:
         )
 
     short, long = target.core.probe_terms, kernel(_DEPTH)
-    asking = kernel(_DEPTH, int(target.core.terms_under_way(rows, vectors)))
+    ahead = int(target.core.terms_under_way(rows * vectors, rows + vectors))
     return TileJobs(
         job(kernel(short), short, 0, 0),
         job(long, _DEPTH, level_2 // 4, level_2 // 4),
-        job(asking, _DEPTH, level_2 // 4, level_2 // 4),
+        job(kernel(_DEPTH, ahead), _DEPTH, level_2 // 4, level_2 // 4),
         job(long, _DEPTH, level_2 // 4, level_2 // 4, _split_ones),
         job(long, _DEPTH, 0, _FAR * level_2),
         job(long, _DEPTH, _FAR * level_2, 0),

@@ -157,9 +157,9 @@ class Core:
         tall = [(rows, vectors) for rows, vectors in tiles if rows >= 2 * vectors]
         return max(tall, key=lambda tile: tile[0] * tile[1] / (tile[0] + tile[1]))
 
-    def terms_under_way(self, rows: int, vectors: float) -> float:
-        """The terms of the sums in a register tile of so many rows and vectors whose instructions are under way at once."""
-        return self.window / (rows * vectors + rows + vectors)
+    def terms_under_way(self, sums: float, loads: float) -> float:
+        """The terms of the sums in a register tile, each of so many multiply-adds and loads, whose instructions are under way at once."""
+        return self.window / (sums + loads)
 
     @property
     def probe_terms(self) -> int:

@@ -24,6 +24,7 @@ from .contraction_hints import (
     asks_for_result,
     asks_for_rows,
     packed_ahead,
+    panel_terms_ahead,
     rows_ahead,
 )
 from .contraction_plan import Blocks, ContractionPlan, Innermost
@@ -250,7 +251,7 @@ class _Domains:
         asks_rows = asks_for_rows(self.model, self.problem, plain)
         is_blocked = nc < problem.n or k_outside
         ahead = 0 if is_blocked else rows_ahead(self.model, plain)
-        panel_terms = self.model.panel_terms_ahead(plain)
+        panel_terms = panel_terms_ahead(self.model, plain)
         for pack_left in self._left_choices(mr, peels=one_loop or deep, by_rows=by_rows):
             peel_m = bool(problem.m % mr) and (one_loop or not pack_left)
             for pack_right, peel_n in right_choices:

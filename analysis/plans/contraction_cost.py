@@ -74,12 +74,6 @@ class Model(ContractionRates):
             for fetched in ((left, 0), (0, right))
         )
 
-    def _terms_in_l1(self, mr: int, nr: int) -> int:
-        """The terms of which L1 keeps a tile's part of one operand while that of the other passes by."""
-        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
-        kept = self.level_1.bytes - self.level_1.way_bytes
-        return max(kept // (mr * left + nr * right), 1)
-
     def tiles(self, plan: ContractionPlan, brought: Brought | None = None) -> float:
         """Seconds of the tiles of one entry of the batch, with what they bring from L2, which is as of `brought`."""
         extending = (
@@ -126,10 +120,10 @@ class Model(ContractionRates):
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         by_rows = plan.innermost == "m"
-        is_near = plan.kc <= self._terms_in_l1(plan.mr, plan.nr)
+        is_near = plan.kc <= self.terms_in_l1(plan.mr, plan.nr)
         near_left = is_near and not by_rows
         near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan))
-        if packs_right and self.panel_terms_ahead(plan):
+        if packs_right and panel_terms_ahead(self, plan):
             right *= self.steps.asked
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
@@ -137,14 +131,6 @@ class Model(ContractionRates):
         # A's sliver that stays in L1 comes to the first of the tiles of columns: of few columns there are no others.
         first = left / -(-self.problem.n // plan.nr)
         return (first if near_left else left, 0 if near_right else right), blocks
-
-    def panel_terms_ahead(self, plan: ContractionPlan) -> int:
-        """
-        How many terms ahead the tiles of all plans with the tile and blocks of one ask L1 for packed panels of B: of those that come from L2,
-        where that gains. Else 0.
-        """
-        is_kept = plan.innermost == "m" and plan.kc <= self._terms_in_l1(plan.mr, plan.nr)
-        return 0 if is_kept else panel_terms_ahead(self, plan.mr, plan.nr, plan.kc)
 
     def _keeps_rows(self, plan: ContractionPlan) -> bool:
         """Whether L1 keeps a panel of B that is not packed: none of its sets has more lines of its rows than ways but one."""

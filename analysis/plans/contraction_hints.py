@@ -62,23 +62,30 @@ def asks_for_rows(known: ContractionRates, problem: Problem, plan: ContractionPl
 
 def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     """How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own."""
-    problem, right, core = known.problem, known.problem.right, known.core
-    line, vectors = core.caches[0].line_bytes, -(-plan.nr // known.lanes)
+    problem, right, line = known.problem, known.problem.right, known.level_1.line_bytes
     is_apart = right.along == 1 and (right.summed or 0) * right.stored_bytes >= line
     is_left_there = not (plan.turned or right.computing or problem.is_of_one_buffer)
     if not (is_apart and is_left_there and known.target.takes_hints_in_sums):
         return 0
-    lines = -(-plan.nr * right.stored_bytes // line)
-    return terms_ahead(core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
+    return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line))
 
 
-def panel_terms_ahead(known: ContractionRates, mr: int, nr: int, kc: int) -> int:
-    """How many terms ahead tiles ask L1 for panels of B that come from L2: where that gains, as for `rows_ahead`."""
-    if not (known.target.takes_hints_in_sums and known.rates.panels_hints_gain):
+def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
+    """
+    How many terms ahead the tiles of all plans with the tile and blocks of one ask L1 for packed panels of B: of those that come from L2,
+    where that gains. Else 0.
+    """
+    is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
+    if is_kept or not (known.target.takes_hints_in_sums and known.rates.panels_hints_gain):
         return 0
-    core, vectors = known.core, -(-nr // known.lanes)
-    lines = -(-nr * known.problem.right.element_bytes // core.caches[0].line_bytes)
-    return terms_ahead(core, mr * vectors, mr + vectors, lines, kc)
+    lines = -(-plan.nr * known.problem.right.element_bytes // known.level_1.line_bytes)
+    return _terms_ahead_of(known, plan, lines)
+
+
+def _terms_ahead_of(known: ContractionRates, plan: ContractionPlan, lines: int) -> int:
+    """As of `terms_ahead`, for a plan's tiles, of which each term asks for so many lines."""
+    vectors = -(-plan.nr // known.lanes)
+    return terms_ahead(known.core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
 
 
 def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> int:

@@ -178,7 +178,14 @@ class ContractionRates:
 
     def _under_way(self, rows: int, columns: float) -> float:
         """The terms of a tile of so many rows and columns whose instructions a core has under way at once."""
-        return self.core.terms_under_way(rows, max(columns / self.lanes, 1))
+        vectors = max(columns / self.lanes, 1)
+        return self.core.terms_under_way(rows * vectors, rows + vectors)
+
+    def terms_in_l1(self, mr: int, nr: int) -> int:
+        """The terms of which L1 keeps a tile's part of one operand while that of the other passes by."""
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        kept = self.level_1.bytes - self.level_1.way_bytes
+        return max(kept // (mr * left + nr * right), 1)
 
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""

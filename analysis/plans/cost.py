@@ -275,7 +275,7 @@ def terms_ahead(core: Core, sums: float, loads: float, lines: float, terms: int)
     under way: terms that are nearer than these have been asked for already. (In 13 x 32 tiles with B's rows 3136 bytes apart in L2,
     181 GFLOP/s became 198 on Intel's Granite Rapids; 203 are reached with all in L1.)
     """
-    ahead = max(int(core.window / (sums + loads)), 1)
+    ahead = max(int(core.terms_under_way(sums, loads)), 1)
     # A hint brings nothing to registers: it takes a port of L1, of which cores that begin few loads of full vectors leave some.
     ports = max(core.l1_ports, core.load_ports)
     has_room = (loads + lines) / ports <= sums / core.fma_ports

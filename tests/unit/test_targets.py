@@ -437,6 +437,12 @@ def test_what_was_not_measured_is_in_proportion_to_what_was():
 GOOD = {"version": 3, "rates": {"fma_f32": {"core": 1.0, "machine": 2.0, "source": "measured"}}}
 
 
+def test_rates_that_another_version_has_are_left_out(tmp_path: Path):
+    rates = {**GOOD["rates"], "fma_f8": GOOD["rates"]["fma_f32"]}
+    (tmp_path / "x.json").write_text(json.dumps({**GOOD, "rates": rates}))
+    assert measurements.load(tmp_path / "x.json") == {"fma_f32": Rate(1, 2)}
+
+
 @pytest.mark.parametrize(
     "text",
     [
