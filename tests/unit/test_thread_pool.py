@@ -192,11 +192,12 @@ for count in COUNTS:
 def allowed():
     tasks = Path("/proc/self/task").glob("*")
     return {{frozenset(os.sched_getaffinity(int(task.name))) for task in tasks}}
-for _ in range(500):  # a worker may be on its way to another processor
-    if len(allowed()) == 1:
-        break
+for _ in range(500):  # workers that still look for work are on their way to another processor again and again
     sleep(0.01)
-print(len(allowed()))  # all threads may use the same processors afterwards
+    found = allowed()
+    if len(found) == 1:
+        break
+print(len(found))  # all threads may use the same processors afterwards
 """
     assert run_python(code).stdout == "1\n"
 
