@@ -398,17 +398,15 @@ def test_mistakes(message):
 # The package.
 
 
-def test_importing_is_quick_and_loads_nothing():
+def test_importing_loads_nothing():
     program = (
-        "import sys, time; start = time.perf_counter(); import stepwell; took = time.perf_counter() - start; "
-        "print(took, any(name.partition('.')[0] in ('xdsl', 'llvmlite', 'numpy') for name in sys.modules))"
+        "import sys, stepwell; "
+        "print(any(name.partition('.')[0] in ('xdsl', 'llvmlite', 'numpy') for name in sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    took, loaded = done.stdout.split()
-    assert float(took) < 0.5
-    assert loaded == "False"
+    assert done.stdout == "False\n"
 
 
 def test_names_of_the_package():
