@@ -263,17 +263,18 @@ def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
     the turns agree, their median is believed, whatever else ran meanwhile.
     """
     peak, jobs = probe_jobs.fma_job(target, "f32", target.vector_bits), probe_jobs.tile_jobs(target)
-    near, far, asked = probe_jobs.rows_jobs(target)
+    rows = probe_jobs.rows_jobs(target)
     named = {
         "tile_in_l1": jobs.in_l1,
         "tile_near": jobs.near,
         "tile_near_asked": jobs.asked,
         "tile_split": jobs.split,
-        "tile_rows_near": near,
+        "tile_rows_near": rows.near,
         "tile_wide_far": jobs.wide_far,
         "tile_narrow_far": jobs.narrow_far,
-        "tile_rows_far": far,
-        "tile_rows_asked": asked,
+        "tile_rows_long": rows.long,
+        "tile_rows_far": rows.far,
+        "tile_rows_asked": rows.asked,
     }
     turns = in_turns([peak, *named.values()], _TILE_TURNS)
     rates: dict[str, Rate] = {}

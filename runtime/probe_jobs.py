@@ -232,11 +232,21 @@ def tile_jobs(target: Target) -> TileJobs:
     )
 
 
-def rows_jobs(target: Target) -> tuple[Job, Job, Job]:
+@frozen
+class RowsJobs:
     """
-    A register tile of rows that are not packed: in L2, as `TileJobs.near` but for that, and beyond it, each block used with panels that take half of
-    L2, without hints and with some that ask for the next block. The rows do not fall into the same sets.
+    The same with rows that are not packed: as `TileJobs.near` but for that; longer ones in L2, and those beyond it, each block
+    of which is used with panels that take half of L2; and the last with hints that ask for the next block.
     """
+
+    near: Job
+    long: Job
+    far: Job
+    asked: Job
+
+
+def rows_jobs(target: Target) -> RowsJobs:
+    """A register tile of rows that are not packed, and do not fall into the same sets."""
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes
 
@@ -263,9 +273,11 @@ def rows_jobs(target: Target) -> tuple[Job, Job, Job]:
     short, panels = of_parts(_DEPTH), max(level_2 // 4 // (4 * _DEPTH * vectors * lanes), 1)
     depth = of_parts(level_2 // 2 // (4 * ROWS_PANELS * vectors * lanes))
     far = depth, ROWS_PANELS, _ROWS_FAR * level_2
-    return (
+    plain = kernel(*far[:2])
+    return RowsJobs(
         job(kernel(short, panels), short, panels, level_2 // 4),
-        job(kernel(*far[:2]), *far),
+        job(plain, *far[:2], level_2 // 8),
+        job(plain, *far),
         job(kernel(*far[:2], is_asked=True), *far),
     )
 

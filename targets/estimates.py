@@ -366,6 +366,7 @@ _ESTIMATES: dict[str, _Estimate] = {
     "tile_rows_near": _Estimate(lambda core, known: known["tile_near"], ("tile_near",)),
     "tile_wide_far": _Estimate(_tile_wide_far, ("tile_near", "beyond_l2")),
     "tile_narrow_far": _Estimate(_tile_narrow_far, ("tile_near", "beyond_l2")),
+    "tile_rows_long": _Estimate(lambda core, known: known["tile_rows_near"], ("tile_rows_near",)),
     "tile_rows_far": _Estimate(_tile_rows_far, ("tile_rows_near", "chase_l3")),
     "tile_rows_asked": _Estimate(lambda core, known: known["tile_rows_near"], ("tile_rows_near",)),
     **{f"strided_{rows}": _strided(rows) for rows in STRIDED_ROWS},

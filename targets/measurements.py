@@ -28,6 +28,7 @@ TILES = (
     "tile_rows_near",
     "tile_wide_far",
     "tile_narrow_far",
+    "tile_rows_long",
     "tile_rows_far",
 )
 COMPARED = READS, *(("fma_f32", tile) for tile in TILES), *HINTS

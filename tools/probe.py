@@ -40,6 +40,7 @@ _PRODUCT = {
     "tile kernel, rows in L2": "tile_rows_near",
     "tile kernel, wide one beyond L2": "tile_wide_far",
     "tile kernel, narrow one beyond L2": "tile_narrow_far",
+    "tile kernel, long rows in L2": "tile_rows_long",
     "tile kernel, rows beyond L2": "tile_rows_far",
     "tile kernel, these with hints": "tile_rows_asked",
     "packing from L2": "pack_near",

@@ -329,12 +329,16 @@ class Model(ContractionRates):
             # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
             size = problem.k * problem.m * bytes_
             far = self.beyond_of(size) if again > 1 else self.beyond_l2
-            waiting = self.waiting_left + restart_seconds(self.core.page_bytes, run, far.begun)
+            coming = elements * fetched
+            begun = restart_seconds(self.core.page_bytes, run, far.begun)
+            waiting = coming * bytes_ * (self.waiting_left + begun)
             if not is_copied and left.summed == 1:
-                asked = 0.0 if plan.prefetch_left else self.row_waiting(run, far)
-                waiting = max(waiting * self.lost_pages(plan), asked)
-            stalled = self.stall(elements * fetched, bytes_, uses=uses, rate=far.rate)
-            seconds += share * (stalled + elements * fetched * bytes_ * waiting)
+                waiting *= self.lost_pages(plan)
+            if is_copied or left.summed != 1 or plan.prefetch_left:
+                seconds += share * (self.stall(coming, bytes_, far.rate, uses) + waiting)
+            else:  # the probed tile of rows has waited for all but what comes too late
+                waiting += self.late(coming, bytes_, far.rate, uses)
+                seconds += share * max(waiting, coming * bytes_ * self.row_waiting(run, far))
             seconds += self.demand_misses(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
@@ -391,7 +395,7 @@ class Model(ContractionRates):
         if in_a_set < self.level_1.ways:
             return 0.0  # one way is left for B
         slowdown = self.rates.slowdown(plan.mr)
-        if stride % self.core.page_bytes == 0 and slowdown.source == "measured":
+        if stride % self.core.page_bytes == 0 and slowdown.source != "estimated":
             return (slowdown.core - 1) * self.computing(uses)
         if (
             in_a_set == self.level_1.ways

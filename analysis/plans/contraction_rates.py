@@ -129,8 +129,12 @@ class ContractionRates:
         Seconds of waiting for so many elements, each of which takes part in `uses` multiply-adds at first: what
         these do not last for, and the part that they never hide, as of what comes from L2.
         """
-        fetching = bytes_ / rate
-        return elements * (max(0.0, fetching - self.computing(uses)) + self.unhidden * fetching)
+        unhidden = elements * self.unhidden * bytes_ / rate
+        return self.late(elements, bytes_, rate, uses) + unhidden
+
+    def late(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
+        """Seconds in which so many elements come after what is computed with the ones before, as of `stall`."""
+        return elements * max(0.0, bytes_ / rate - self.computing(uses))
 
     def coming_back(self, times: float, lost: float) -> tuple[float, float]:
         """
@@ -290,9 +294,9 @@ class ContractionRates:
         return max(self.waiting_rows, alone)
 
     def _waiting_rows(self) -> float:
-        """What the probed tile of rows waits for each of their bytes that comes from beyond L2."""
+        """What the probed tile of rows waits for each of their bytes that comes from beyond L2, beside what it does for rows as long in L2."""
         work = 2 * ROWS_PANELS * self.core.probe_tile[1] * self.core.lanes(4) / 4
-        return work / self.rates.tile_rows_far.core - work / self.rates.tile_rows_near.core
+        return work / self.rates.tile_rows_far.core - work / self.rates.tile_rows_long.core
 
     def _waiting_near(self) -> float:
         """What the probed tile of rows in L2 waits for each of their bytes, beside what it does when they are packed."""

@@ -316,7 +316,7 @@ def test_the_last_rows_of_blocks_of_terms_have_tiles_of_their_own(m: int, k: int
     def layer(a: Any, c: Any) -> Any:
         return sw.maximum(a @ b + c, 0)
 
-    target = "x86-64-v3:l2=64K"
+    target = "x86-64-v3:l2=64K,beyond_l2=4e9"
     text = sw.jit(layer, target=target).lower(a, c).as_text("loop")
     blocks = re.findall(r'"k.block[.\w]*" %(\w+) ', text)
     asked = re.findall(r"loop.prefetch %right\[%\w+, %(\w+) \* \d+ \+ \d+,", text)
