@@ -109,11 +109,13 @@ class Frames:
         """By the identity of the block, which is kept with what is known of it."""
         self._begin(_Parameters(function).found)
 
-    def update(self) -> None:
-        """Look for the parameters again."""
+    def update(self) -> bool:
+        """Look for the parameters again; whether there are others."""
         parameters = _Parameters(self.function).found
-        if parameters != self.parameters:
-            self._begin(parameters)
+        if parameters == self.parameters:
+            return False
+        self._begin(parameters)
+        return True
 
     def _begin(self, parameters: list[SSAValue]) -> None:
         self.parameters = parameters

@@ -80,12 +80,12 @@ class Nest:
             self._dependences = Dependences(self.function, self.frames, self.operations())
         return self._dependences
 
-    def invalidate(self) -> None:
-        """The function has been rewritten: forget what may not hold any more."""
-        self._let_ask(False)
-        self._dependences = None
-        if self._frames is not None:
-            self._frames.update()
+    def invalidate(self, *, keeps_accesses: bool = False) -> None:
+        """The function has been rewritten: forget what may not hold any more, dependences unless all accesses are where they were."""
+        has_others = self._frames is not None and self._frames.update()
+        if has_others or not keeps_accesses:
+            self._let_ask(False)
+            self._dependences = None
 
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
