@@ -109,11 +109,13 @@ class Frames:
         """By the identity of the block, which is kept with what is known of it."""
         self._begin(_Parameters(function).found)
 
-    def update(self) -> None:
-        """Look for the parameters again."""
+    def update(self) -> bool:
+        """Look for the parameters again; whether there are others."""
         parameters = _Parameters(self.function).found
-        if parameters != self.parameters:
-            self._begin(parameters)
+        if parameters == self.parameters:
+            return False
+        self._begin(parameters)
+        return True
 
     def _begin(self, parameters: list[SSAValue]) -> None:
         self.parameters = parameters
@@ -123,16 +125,13 @@ class Frames:
         self.outermost = Frame(Around.outermost(len(parameters)), variables)
         """That of the function's body."""
 
-    def of(self, block: Block, rounded: Mapping[loop.ForOp, int] | None = None) -> Frame:
-        """That of any block. `rounded` are loops whose trip count is taken up to a multiple of a number."""
+    def of(self, block: Block) -> Frame:
+        """That of any block."""
         around = block.parent_op()
         if around is None or around is self.function:
             return self.outermost
         assert around.parent is not None
-        outer = self.of(around.parent, rounded)
-        if rounded and isinstance(around, loop.ForOp) and around in rounded:
-            return _in_loop(around, outer, rounded[around])
-        return self.inside(around, block, outer)
+        return self.inside(around, block, self.of(around.parent))
 
     def inside(self, op: Operation, block: Block, outer: Frame) -> Frame:
         """That of a block of an operation that stands in a frame."""
@@ -170,6 +169,38 @@ class Frames:
         # What an `affine.apply` computes may be changed in its place.
         if all(value in known[0].variables for value in known[1]):
             self._known[id(known[4])] = known
+
+
+class RoundedFrames:
+    """
+    The frames of a function's blocks with the trip counts of some loops taken up to multiples of a number, as long as nothing
+    changes it.
+    """
+
+    def __init__(self, frames: Frames, factors: Mapping[loop.ForOp, int]):
+        self._frames, self.factors = frames, factors
+        self._found: dict[int, Frame] = {}
+        """by the identity of the block"""
+
+    def of(self, block: Block) -> Frame:
+        """That of any block."""
+        found = self._found.get(id(block))
+        if found is None:
+            found = self._found[id(block)] = self._inside(block)
+        return found
+
+    def _inside(self, block: Block) -> Frame:
+        op = block.parent_op()
+        if op is None or op is self._frames.function:
+            return self._frames.outermost
+        assert op.parent is not None
+        outer = self.of(op.parent)
+        # Frames that are rounded are not kept with the others, which are needed again.
+        if type(op) is loop.ForOp:
+            return _in_loop(op, outer, self.factors.get(op, 1))
+        if type(op) is loop.IfOp:
+            return _in_branch(op, block is op.then_region.block, outer)
+        return outer
 
 
 def _holds(

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import islpy as isl
 from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
 
+from ..dialects.affine_atoms import constant_expr, dim_expr
+from ..dialects.affine_substitution import plus, product, sum_of
+
 
 def lower_bounds(basic: isl.BasicSet, position: int) -> list[AffineExpr]:
     """
@@ -63,14 +66,14 @@ def _sum(factors: Sequence[int], value: int) -> AffineExpr:
     expr: AffineExpr | None = None
     for number, factor in enumerate(factors):
         if factor:
-            term = AffineExpr.dimension(number) * factor
-            expr = term if expr is None else expr + term
-    return AffineExpr.constant(value) if expr is None else expr + value
+            term = product(dim_expr(number), factor)
+            expr = term if expr is None else sum_of(expr, term)
+    return constant_expr(value) if expr is None else plus(expr, value)
 
 
 def linear_lower_bound(factors: Sequence[int], value: int) -> AffineExpr:
     """A linear function as `lower_bounds` writes one that bounds a dimension."""
-    return _sum([-factor for factor in factors], -value) * -1
+    return product(_sum([-factor for factor in factors], -value), -1)
 
 
 def _ceil(expr: AffineExpr, divisor: int) -> AffineExpr:

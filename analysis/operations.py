@@ -95,6 +95,13 @@ def blocks_of(op: Operation) -> list[Block]:
     return found
 
 
+def operation_around(op: Operation) -> Operation | None:
+    """As `op.parent_op()`, which asks one method after the other."""
+    block = op.parent
+    region = None if block is None else block.parent
+    return None if region is None else region.parent
+
+
 def operands_of(op: Operation) -> tuple[SSAValue, ...]:
     """
     The operands, as the very tuple in which the operation holds them: another one as soon as one of them changes.

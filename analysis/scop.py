@@ -27,7 +27,14 @@ from ..lazy import cached_property
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
-from .operations import blocks_of, is_of_scalars, last_operands, operands_of, operations_in
+from .operations import (
+    blocks_of,
+    is_of_scalars,
+    last_operands,
+    operands_of,
+    operation_around,
+    operations_in,
+)
 
 
 @frozen
@@ -333,11 +340,12 @@ def _loops_of(buffer: SSAValue, frame: Frame) -> int:
     """How many of the loops of the frame are around the operation that makes the buffer."""
     if not is_allocation(buffer):
         return 0
-    around, count = buffer.owner.parent_op(), 0
+    assert isinstance(buffer.owner, Operation)
+    around, count = operation_around(buffer.owner), 0
     loops = set(map(id, frame.loops))
     while around is not None:
         count += id(around) in loops
-        around = around.parent_op()
+        around = operation_around(around)
     return count
 
 

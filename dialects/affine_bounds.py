@@ -17,7 +17,7 @@ from xdsl.ir.affine import (
 )
 
 from .affine_atoms import constant_expr, dim_expr
-from .affine_substitution import plus, product, sum_of
+from .affine_substitution import plus, product, quotient, remainder, sum_of
 from .int64 import is_int64
 
 _ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
@@ -186,22 +186,26 @@ def _quotient_or_rest(
     multiples: Sequence[int],
 ) -> AffineExpr:
     """What is a multiple of the divisor leaves the division: `(16 a + b) // 16` is `a + b // 16`."""
-    quotient = rest = constant_expr(0)
+    outside = rest = constant_expr(0)
     for term, factor in sum_of_terms(dividend):
         whole, left = divmod(factor, divisor)
         if left == 0:
-            quotient = sum_of(quotient, product(term, whole))
+            outside = sum_of(outside, product(term, whole))
         elif type(term) is AffineConstantExpr:
-            quotient, rest = plus(quotient, whole), plus(rest, left)
+            outside, rest = plus(outside, whole), plus(rest, left)
         elif type(term) is AffineDimExpr and factor * multiples[term.position] % divisor == 0:
-            quotient = sum_of(quotient, product(term, factor) // divisor)
+            outside = sum_of(outside, quotient(product(term, factor), divisor))
         else:
             rest = sum_of(rest, product(term, factor))
     low, high = bounds(rest, ranges)
     if low is None or high is None or low // divisor != high // divisor:
-        return rest % divisor if kind is AffineBinaryOpKind.Mod else quotient + rest // divisor
+        if kind is AffineBinaryOpKind.Mod:
+            return remainder(rest, divisor)
+        return sum_of(outside, quotient(rest, divisor))
     whole = low // divisor  # no multiple of the divisor is crossed
-    return rest - whole * divisor if kind is AffineBinaryOpKind.Mod else quotient + whole
+    if kind is AffineBinaryOpKind.Mod:
+        return plus(rest, -whole * divisor)
+    return plus(outside, whole)
 
 
 def sum_of_terms(expr: AffineExpr) -> list[tuple[AffineExpr, int]]:

@@ -46,7 +46,7 @@ def substituted(expr: AffineExpr, dims: Sequence[AffineExpr]) -> AffineExpr:
         return _sum(lhs, rhs)
     if expr.kind is _MUL:
         return _product(lhs, rhs)
-    return AffineExpr.binary(expr.kind, lhs, rhs)
+    return _quotient(expr.kind, lhs, rhs)
 
 
 def value_at(expr: AffineExpr, point: Sequence[int]) -> int:
@@ -106,6 +106,16 @@ def product(expr: AffineExpr, factor: int) -> AffineExpr:
     return _product(expr, constant_expr(factor))
 
 
+def quotient(expr: AffineExpr, divisor: int) -> AffineExpr:
+    """The same as `expr // divisor`."""
+    return _quotient(AffineBinaryOpKind.FloorDiv, expr, constant_expr(divisor))
+
+
+def remainder(expr: AffineExpr, divisor: int) -> AffineExpr:
+    """The same as `expr % divisor`."""
+    return _quotient(AffineBinaryOpKind.Mod, expr, constant_expr(divisor))
+
+
 _MINUS_ONE = constant_expr(-1)
 
 
@@ -139,3 +149,10 @@ def _product(a: AffineExpr, b: AffineExpr) -> AffineExpr:
         if a.kind is _ADD:
             return _sum(_product(a.lhs, b), _product(a.rhs, b))
     return AffineBinaryOpExpr(_MUL, a, b)
+
+
+def _quotient(kind: AffineBinaryOpKind, a: AffineExpr, b: AffineExpr) -> AffineExpr:
+    """A floordiv, ceildiv or mod as xDSL simplifies it: worked out for two numbers."""
+    if type(a) is AffineConstantExpr or type(b) is not AffineConstantExpr:
+        return AffineExpr.binary(kind, a, b)
+    return AffineBinaryOpExpr(kind, a, b)

@@ -8,7 +8,6 @@ for, an iterator of `te.compute` or an SSA value of `loop`, is decided by the op
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IndexType
@@ -233,7 +232,6 @@ def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
     return tuple([first.setdefault(value, i) for i, value in enumerate(values)])
 
 
-@lru_cache(maxsize=4096)
 def _over(
     exprs: tuple[AffineExpr, ...], same: tuple[int, ...], kept: tuple[int, ...]
 ) -> tuple[AffineExpr, ...]:

@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
-from ..dialects.affine_substitution import used_dims
+from ..dialects.affine_substitution import plus, used_dims
 from ..dialects.dtypes import is_float
 from ..dialects.leaf_operations import numbers_attribute, take_name, vector_of
 from .affine_to_arith import AffineExpander
@@ -80,7 +80,7 @@ class LaneValues:
         """the lanes that run; None when all do"""
         self.zero_outside: dict[SSAValue, SSAValue] = {}
         """of loaded vectors the mask outside of which their lanes are zero"""
-        low = self.loop.low + skipped * self.step if skipped else self.loop.low
+        low = plus(self.loop.low, skipped * self.step)
         if isinstance(low, AffineConstantExpr):
             self.first = scalar.expander.constant(low.value)
         else:

@@ -8,7 +8,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..analysis.alias import Aliases
 from ..analysis.effects import has_no_effect
-from ..analysis.operations import operands_of, operations_in
+from ..analysis.operations import operands_of, operation_around, operations_in
 from ..dialects import loop
 
 
@@ -53,9 +53,9 @@ _HARMLESS = frozenset((loop.PrefetchOp, loop.AllocOp, loop.YieldOp))
 
 def _loops_around(op: Operation) -> list[loop.ForOp]:
     found: list[loop.ForOp] = []
-    parent = op.parent_op()
+    parent = operation_around(op)
     while parent is not None:
         if type(parent) is loop.ForOp:
             found.append(parent)
-        parent = parent.parent_op()
+        parent = operation_around(parent)
     return found

@@ -204,21 +204,23 @@ class _Domains:
         self, mr: int, nr: int, turned: bool, sums_in: str = ""
     ) -> Iterator[tuple[float, Part]]:
         """The plans with this register tile that can be carried out, by their blocks, which are worked out from the caches."""
-        problem = self.problem
+        problem, model = self.problem, self.model
         terms = problem.exact_terms if sums_in else problem.k
         blocks: Iterator[Blocks] = (
             (min(mc, problem.m), min(nc, problem.n), kc, innermost, k_outside)
             for mc, nc, kc, innermost, k_outside in self._blocks(mr, nr, terms)
         )
+        tiles = model.least_of_tile(mr, nr, sums_in, mirrored=self.mirrored)
         for each in dict.fromkeys(blocks):
-            plain = self._plan(mr, nr, each, turned, sums_in)
-            shared = OfBlocks(self.model, plain)
-            yield shared.least_of_all, partial(self._with_blocks, plain, shared)
+            shared = OfBlocks(model, self._plan(mr, nr, each, turned, sums_in))
+            yield problem.batch * (tiles + shared.beside_tiles), partial(self._shared, shared)
 
-    def _with_blocks(
-        self, plain: ContractionPlan, shared: OfBlocks
-    ) -> Iterator[tuple[float, ContractionPlan]]:
-        return ((shared.least(plan), plan) for plan in self._of_blocks(plain))
+    def _shared(self, shared: OfBlocks) -> Iterator[tuple[float, Part]]:
+        """The plans with some blocks, once these are known to be worth a closer look."""
+        yield shared.least_of_all, partial(self._with_blocks, shared)
+
+    def _with_blocks(self, shared: OfBlocks) -> Iterator[tuple[float, ContractionPlan]]:
+        return ((shared.least(plan), plan) for plan in self._of_blocks(shared.plain))
 
     def _plan(
         self, mr: int, nr: int, blocks: Blocks, turned: bool, sums_in: str

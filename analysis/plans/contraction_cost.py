@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
 
+from ...lazy import cached_property
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing
 from .contraction_hints import panel_terms_ahead
@@ -46,6 +47,8 @@ class Model(ContractionRates):
         """seconds of tiles, by what these depend on"""
         self._steps: dict[Hashable, float] = {}
         """cycles of a term of one tile, likewise"""
+        self.shared = 1 if problem.right.is_everybodys else problem.batch
+        """how often what is done to B is done in a call: once where all of the batch has one"""
 
     def whole_tiles_time(self, mr: int, nr: int) -> float:
         """As `tile_time`, without the tiles at the edges that have fewer rows or columns."""
@@ -197,11 +200,6 @@ class Model(ContractionRates):
                 return None
         return least
 
-    @property
-    def shared(self) -> int:
-        """How often what is done to B is done in a call: once where all of the batch has one."""
-        return 1 if self.problem.right.is_everybodys else self.problem.batch
-
     def _terms(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
         batch, waits = self.problem.batch, dict(self._waits(plan))
         yield "arithmetic", batch * self.tiles(plan)
@@ -347,9 +345,10 @@ class Model(ContractionRates):
     def _in_rows(self, plan: ContractionPlan) -> float:
         """Seconds for each element of an A that comes from L2 and whose rows, one for each of the tile's, are streams of their own."""
         left = self.problem.left
-        is_of_rows = plan.left_in_rows or makes_rows(self, plan) or left.summed == 1
+        if not (plan.left_in_rows or makes_rows(self, plan) or left.summed == 1):
+            return 0.0
         (bytes_, _), _ = self.brought(plan, packs_right=plan.pack_right)
-        return bytes_ * self.waiting_near if is_of_rows else 0.0
+        return bytes_ * self.waiting_near
 
     def least_waits(self, plan: ContractionPlan) -> float:
         """
@@ -410,23 +409,29 @@ class OfBlocks:
 
     def __init__(self, model: Model, plain: ContractionPlan):
         """`plain` is the plan with these blocks that packs nothing."""
-        self._model = model
+        self._model, self.plain = model, plain
         self._writing = writing(model, plain) + writing_columns(model, plain)
-        brought = model.brought(plain, packs_right=True)
-        self._brought: dict[bool, Brought] = {True: brought}
+        self.beside_tiles = self._writing + model.least_waits(plain)
+        """seconds that each of the plans takes at least for an entry of the batch, beside those of the tiles and the copies"""
+        self._brought: dict[bool, Brought] = {}
         """by whether B is packed"""
         self._right: float | None = None
         self._left: dict[tuple[bool, ...], float] = {}
+
+    @cached_property
+    def least_of_all(self) -> float:
+        """Seconds that each of the plans takes at least."""
+        model, plain = self._model, self.plain
+        brought = self._brought[True] = model.brought(plain, packs_right=True)
         # Tiles take least where the edges are peeled off, and B is packed.
         tiles = model.tiles_of(
             plain.mr, plain.nr, (True, True), plain.mirrored, plain.sums_in, brought
         )
-        waits = model.least_waits(plain)
-        self.least_of_all = model.problem.batch * (tiles + self._writing + waits)
-        """seconds that each of the plans takes at least"""
+        seconds = model.problem.batch * (tiles + self.beside_tiles)
         if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
             self._right = copying(model, plain, "right")
-            self.least_of_all += model.shared * self._right
+            seconds += model.shared * self._right
+        return seconds
 
     def least(self, plan: ContractionPlan) -> float:
         """Seconds that a plan takes at least: those that it does not wait for operands."""

@@ -98,6 +98,11 @@ class ContractionRates:
         result = self.problem.m * self.problem.n * self.problem.result_bytes
         return self.left_bytes + self.right_bytes + result
 
+    @cached_property
+    def panels_hints_gain(self) -> bool:
+        """Whether tiles gain by asking L1 for packed panels of B that come from L2."""
+        return self.target.takes_hints_in_sums and self.rates.panels_hints_gain
+
     # How far operands and the result are, and what it takes to wait for them.
 
     @cached_property

@@ -21,6 +21,8 @@ from stepwell.dialects.affine_bounds import (
 from stepwell.dialects.affine_substitution import (
     difference,
     product,
+    quotient,
+    remainder,
     substituted,
     sum_of,
     used_dims,
@@ -128,6 +130,8 @@ def test_dimensions_are_replaced_as_xdsl_does(expr: AffineExpr, replacements: li
 def test_differences_and_values_are_those_of_xdsl(expr: AffineExpr, other: AffineExpr):
     assert difference(expr, other) == expr - other
     assert all(product(expr, factor) == expr * factor for factor in (-2, 0, 1, 3))
+    assert all(quotient(expr, divisor) == expr // divisor for divisor in (1, 3))
+    assert all(remainder(expr, divisor) == expr % divisor for divisor in (1, 3))
     for point in ((0, 0, 0), (3, -2, 7), (-5, 4, 1)):
         assert value_at(expr, point) == expr.eval(point, ())
 

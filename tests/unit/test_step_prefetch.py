@@ -6,8 +6,12 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.analysis.dependence import Dependences
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import Prefetch, Split, Stage, Unroll, Vectorize
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 
 from .loop_nests import RandomNest, applied, check, check_extents, reason
 from .producer_texts import function
@@ -34,6 +38,21 @@ def rows(bounds: str = "0 to {n}", element: str = "i32") -> str:
 
 def hints(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if "loop.prefetch" in line]
+
+
+def test_dependences_stay_when_hints_are_added() -> None:
+    nests = Nests(parse_text(rows().replace("{n}", "8"), "<text>"))
+    nest, _ = nests.resolve("f/")
+    found = nest.dependences
+    apply(Prefetch("f/A", "i"), nests)
+    apply(Prefetch("f/C", "j", 2), nests)
+    assert nest.dependences is found
+    anew = Dependences(nest.function)
+    for name in "ij":
+        assert found.kind_of(nest.loop(name)) is anew.kind_of(nest.loop(name))
+    assert [d.describe() for d in found.all] == [d.describe() for d in anew.all]
+    apply(Split("f/i", 4), nests)
+    assert nest.dependences is not found
 
 
 STEPS: dict[str, list[Step]] = {

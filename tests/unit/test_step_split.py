@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from stepwell.analysis.frames import RoundedFrames
 from stepwell.dialects.schedule.steps import Split
 from stepwell.frontend.text import parse_text
 from stepwell.transforms.step_support.nest import Nests
@@ -69,6 +70,17 @@ def test_padding_takes_the_overrun() -> None:
     }
     """
     check_extents(padded, Split("f/i", 4, tail="pad"))
+
+
+def test_loops_are_rounded_up_beside_what_is_known_of_them() -> None:
+    nest, _ = Nests(parse_text(TRIANGLE.replace("{n}", "9"), "<text>")).resolve("f/")
+    outer, inner = list(nest.loops())[:2]
+    block = inner.body.block
+    plain = nest.frames.of(block)
+    rounded = RoundedFrames(nest.frames, {outer: 4}).of(block)
+    assert plain.domain.is_strict_subset(rounded.domain)
+    assert nest.frames.of(block) is plain
+    assert RoundedFrames(nest.frames, {}).of(block).around is plain.around
 
 
 def test_padding_is_not_taken_for_granted_behind_a_condition() -> None:

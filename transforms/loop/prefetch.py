@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
@@ -14,6 +15,7 @@ from ...analysis.regions import Box, region_of
 from ...analysis.signature import is_of_caller
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
+from ...dialects.affine_substitution import difference, plus, substituted, sum_of
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
@@ -88,6 +90,7 @@ class PrefetchPlan:
     parts: Parts | None
     begins_lines: bool = True
     """whether what is asked for begins with a line of the cache, as all of an iteration's parts do"""
+    keeps_accesses: ClassVar[bool] = True
 
     def apply(self) -> SomeLoops:
         """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
@@ -96,8 +99,8 @@ class PrefetchPlan:
         assert first is not None
         builder = Builder(InsertPoint.before(first))
         dims = [dim_expr(n) for n in range(len(self.values))]
-        dims[self.position] = dims[self.position] + self.ahead
-        exprs = [low.replace_dims_and_symbols(dims, ()) for low in self.box.lower]
+        dims[self.position] = plus(dims[self.position], self.ahead)
+        exprs = [substituted(low, dims) for low in self.box.lower]
         values = [*self.values, *(self.parts.values if self.parts else ())]
         extents = (self.parts.size,) if self.parts else self.box.extents
         names = iter(self.names)
@@ -124,7 +127,7 @@ class PrefetchPlan:
             along.append(dim_expr(len(values)))
             values.append(for_op.induction_variable)
         position = self.parts.position(along[0]) if self.parts else along
-        exprs = [low + each for low, each in zip(exprs, position, strict=True)]
+        exprs = [sum_of(low, each) for low, each in zip(exprs, position, strict=True)]
         subscripts, values = added_up(exprs, values)
         map_ = AffineMap(len(values), 0, tuple(subscripts))
         builder.insert(
@@ -239,7 +242,7 @@ def _shared_out(
             )
         dims = [dim_expr(values + len(over) + n) for n in range(1 + len(bases))]
         over += [for_op.induction_variable, *bases]
-        iteration = dims[0] - beginning.replace_dims_and_symbols(dims[1:], ())
+        iteration = difference(dims[0], substituted(beginning, dims[1:]))
         if (by := for_op.step.value.data) > 1:
             iteration = iteration // by
         number, count = number * max(1, trips) + iteration, count * max(1, trips)

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
 from ...analysis.frames import Frames
-from ...analysis.operations import is_of_scalars, operations_in, operations_of
+from ...analysis.operations import is_of_scalars, operation_around, operations_in, operations_of
 from ...dialects import loop
 from ...errors import StepwellError
 from ...frozen import frozen
@@ -80,12 +80,12 @@ class Nest:
             self._dependences = Dependences(self.function, self.frames, self.operations())
         return self._dependences
 
-    def invalidate(self) -> None:
-        """The function has been rewritten: forget what may not hold any more."""
-        self._let_ask(False)
-        self._dependences = None
-        if self._frames is not None:
-            self._frames.update()
+    def invalidate(self, *, keeps_accesses: bool = False) -> None:
+        """The function has been rewritten: forget what may not hold any more, dependences unless all accesses are where they were."""
+        has_others = self._frames is not None and self._frames.update()
+        if has_others or not keeps_accesses:
+            self._let_ask(False)
+            self._dependences = None
 
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
@@ -232,10 +232,10 @@ def loops_of(block: Block) -> list[loop.ForOp]:
 
 def regions_around(op: Operation) -> Iterator[Operation]:
     """The loops and conditions around an operation, innermost first."""
-    parent = op.parent_op()
+    parent = operation_around(op)
     while type(parent) is loop.ForOp or type(parent) is loop.IfOp:
         yield parent
-        parent = parent.parent_op()
+        parent = operation_around(parent)
 
 
 def loops_around(op: Operation) -> list[loop.ForOp]:
@@ -305,7 +305,10 @@ class Nests:
         """
         function_name, slash, name = target.rpartition("/")
         for function, nest in self._nests.items() if slash else ():
-            if function.sym_name.data == function_name and function.parent_op() is self.module:
+            if (
+                function.sym_name.data == function_name
+                and operation_around(function) is self.module
+            ):
                 return nest, name  # a module may have many others
         functions = [op for op in self.module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
         if not slash and len(functions) == 1:

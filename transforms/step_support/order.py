@@ -14,6 +14,7 @@ from ...analysis.dependence import Dependence, Unless
 from ...analysis.domains import space_of
 from ...analysis.effects import hidden_effects
 from ...analysis.frames import constant_value
+from ...analysis.operations import operation_around
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.schedule import Step
@@ -242,9 +243,9 @@ def _is_carried(dependence: Dependence, new_order: Order, position: int) -> bool
 
 def check_structured(step: Step, op: Operation) -> None:
     """Raise the refusal of `step` for a loop inside of an operation that analyses do not look into."""
-    around = op.parent_op()
+    around = operation_around(op)
     while type(around) is loop.ForOp or type(around) is loop.IfOp:
-        around = around.parent_op()
+        around = operation_around(around)
     if around is not None and type(around) is not func.FuncOp:
         raise refuse(
             step,

@@ -13,7 +13,7 @@ from ...analysis.alias import is_allocation
 from ...analysis.counters import Linear, counters, extent, linear, range_of
 from ...analysis.domains import Around, LoopPart
 from ...analysis.extremes import is_never_negative
-from ...analysis.frames import Frame
+from ...analysis.frames import Frame, RoundedFrames
 from ...analysis.scop import Access
 from ...analysis.subscript_tests import loops_of
 from ...dialects import loop
@@ -36,7 +36,7 @@ def check_overrun(step: Step, nest: Nest, factors: Mapping[loop.ForOp, int]) -> 
     else, nor touched by two iterations of a loop that is said to run in any order. Only scratch buffers with padding have such
     elements.
     """
-    _check(step, nest, factors, lambda access: False)
+    _check(step, nest, RoundedFrames(nest.frames, factors), lambda access: False)
 
 
 def overrun_guards(
@@ -55,33 +55,33 @@ def overrun_guards(
         found[around] = None
         return True
 
-    _check(step, nest, factors, guards)
+    _check(step, nest, RoundedFrames(nest.frames, factors), guards)
     return tuple(found)
 
 
 def _check(
     step: Step,
     nest: Nest,
-    factors: Mapping[loop.ForOp, int],
+    rounded: RoundedFrames,
     guards: Callable[[Access], bool],
 ) -> None:
     """Raise the refusal, unless each access of what does not exist is guarded."""
     scop = nest.dependences.scop
-    for for_op in factors:
+    for for_op in rounded.factors:
         if not TripCount(nest, for_op).is_known:
             name = for_op.loop_name.data
             raise refuse(step, f"the bounds of '{name}' are not affine, so the overrun is unknown")
         check_effects(step, for_op)
     for access in scop.accesses:
-        if not any(for_op in factors for for_op in access.loops):
+        if not any(for_op in rounded.factors for for_op in access.loops):
             continue
         if not access.exact:
             raise refuse(step, "an access inside is not affine, so the overrun is unknown")
         if access.is_write:
-            _check_order(step, nest, access, factors)
-        if _is_seen_harmless(nest, access, factors):
+            _check_order(step, nest, access, rounded)
+        if _is_seen_harmless(nest, access, rounded):
             continue
-        extra = _overrun(nest, access, factors)
+        extra = _overrun(access, rounded)
         name = loop.buffer_name(access.buffer) or "a buffer"
         if not extra.is_subset(_existing(nest, access)) and not guards(access):
             raise refuse(
@@ -97,12 +97,12 @@ def _check(
             )
 
 
-def _check_order(step: Step, nest: Nest, write: Access, factors: Mapping[loop.ForOp, int]) -> None:
+def _check_order(step: Step, nest: Nest, write: Access, rounded: RoundedFrames) -> None:
     """
     Raise the refusal where two iterations of a loop that is said to run in any order, one of them an extra one, would touch one
     element that is written.
     """
-    innermost = max(n for n, for_op in enumerate(write.loops) if for_op in factors)
+    innermost = max(n for n, for_op in enumerate(write.loops) if for_op in rounded.factors)
     for depth, for_op in enumerate(write.loops[: innermost + 1]):
         if depth < write.private or for_op.kind.data is not LoopKind.PARALLEL:
             continue
@@ -110,8 +110,8 @@ def _check_order(step: Step, nest: Nest, write: Access, factors: Mapping[loop.Fo
             if other.buffer is not write.buffer or for_op not in other.loops:
                 continue
             if not other.exact or (
-                not _are_seen_apart(nest, write, other, depth, factors)
-                and _do_meet(nest, write, other, depth, factors)
+                not _are_seen_apart(write, other, depth, rounded)
+                and _do_meet(write, other, depth, rounded)
             ):
                 name = loop.buffer_name(write.buffer) or "a buffer"
                 raise refuse(
@@ -122,14 +122,12 @@ def _check_order(step: Step, nest: Nest, write: Access, factors: Mapping[loop.Fo
                 )
 
 
-def _are_seen_apart(
-    nest: Nest, one: Access, other: Access, depth: int, factors: Mapping[loop.ForOp, int]
-) -> bool:
+def _are_seen_apart(one: Access, other: Access, depth: int, rounded: RoundedFrames) -> bool:
     """
     Whether, along one axis, the loops inside of the one at `depth` move two accesses by less than it does in an iteration: then
     two of its iterations touch different elements.
     """
-    frames = [_rounded(nest, access, factors).around for access in (one, other)]
+    frames = [_frame(rounded, access).around for access in (one, other)]
     position = frames[0].parameters + depth
     for expressions in zip(one.place.subscripts, other.place.subscripts, strict=True):
         forms = [
@@ -159,13 +157,11 @@ def _inside(form: Linear, around: Around, position: int) -> Range:
     return extent((left, form[1]), counters(around).ranges)
 
 
-def _do_meet(
-    nest: Nest, one: Access, other: Access, depth: int, factors: Mapping[loop.ForOp, int]
-) -> bool:
+def _do_meet(one: Access, other: Access, depth: int, rounded: RoundedFrames) -> bool:
     """Whether two iterations of the loop at `depth`, in the same of those around it, touch one element."""
     first, second = (
         access.subscripts.intersect_domain(
-            _rounded(nest, access, factors).domain.set_tuple_name(access.name)
+            _frame(rounded, access).domain.set_tuple_name(access.name)
         )
         for access in (one, other)
     )
@@ -173,45 +169,45 @@ def _do_meet(
     return not pairs.is_subset(in_same_iterations(pairs, depth + 1))
 
 
-def _rounded(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> Frame:
+def _frame(rounded: RoundedFrames, access: Access) -> Frame:
     """What surrounds an access, with the loops rounded up."""
     assert access.op.parent is not None
-    return nest.frames.of(access.op.parent, factors)
+    return rounded.of(access.op.parent)
 
 
-def _is_seen_harmless(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> bool:
+def _is_seen_harmless(nest: Nest, access: Access, rounded: RoundedFrames) -> bool:
     """
     Whether the ranges of subscripts show that the extra iterations touch elements that exist, and write none that is read:
     with the loops rounded up no subscript leaves its axis, and what is written beyond the least end of each loop is, along some
     axis, where no load is. What they do not show is for exact sets to say.
     """
-    rounded = _rounded(nest, access, factors)
+    frame = _frame(rounded, access)
     if not access.is_write and _is_fixed(
-        access, [rounded.loops.index(f) for f in factors if f in rounded.loops]
+        access, [frame.loops.index(f) for f in rounded.factors if f in frame.loops]
     ):
         return True
     shape = memref_type(access.buffer).get_shape()
     if not all(
-        expr is not None and _is_within(range_of(expr, rounded.around), size)
+        expr is not None and _is_within(range_of(expr, frame.around), size)
         for expr, size in zip(access.place.subscripts, shape, strict=True)
     ):
         return False
     if not access.is_write:
         return True
-    forms = [None if e is None else linear(e, rounded.around) for e in access.place.subscripts]
+    forms = [None if e is None else linear(e, frame.around) for e in access.place.subscripts]
     if None in forms or not is_allocation(access.buffer):
         return False
     reads = [
         a for a in nest.dependences.scop.accesses if a.buffer is access.buffer and not a.is_write
     ]
-    ranges = counters(rounded.around).ranges
-    for number, for_op in enumerate(rounded.loops):
-        if for_op not in factors:
+    ranges = counters(frame.around).ranges
+    for number, for_op in enumerate(frame.loops):
+        if for_op not in rounded.factors:
             continue
         left = [read for read in reads if not _ends_before(read, access, number)]
         if not left:
             continue
-        position = rounded.around.parameters + number
+        position = frame.around.parameters + number
         beyond = list(ranges)
         beyond[position] = TripCount(nest, for_op).range()[0], ranges[position][1]
         written = [extent(form, beyond) for form in forms if form is not None]
@@ -302,10 +298,10 @@ def _is_elsewhere(read: Access, written: Sequence[Range]) -> bool:
     return False
 
 
-def _overrun(nest: Nest, access: Access, factors: Mapping[loop.ForOp, int]) -> isl.Set:
+def _overrun(access: Access, rounded: RoundedFrames) -> isl.Set:
     """The elements touched by the iterations that rounding up adds."""
-    rounded = _rounded(nest, access, factors).domain.set_tuple_name(access.name)
-    return rounded.subtract(access.domain).apply(access.subscripts)
+    extended = _frame(rounded, access).domain.set_tuple_name(access.name)
+    return extended.subtract(access.domain).apply(access.subscripts)
 
 
 def _existing(nest: Nest, access: Access) -> isl.Set:

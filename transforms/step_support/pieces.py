@@ -9,6 +9,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
+from ...dialects.affine_substitution import plus
 from ...dialects.schedule.steps import FuseLoops
 from ...frozen import frozen
 from .nest import Nest
@@ -67,7 +68,7 @@ class Pieces:
         for exprs, operands in (lower_bound(op), upper_bound(op)):
             moved = shifted_to(exprs, len(self.values))
             self.values.extend(operands)
-            terms.append([e + offset for e in moved])
+            terms.append([plus(e, offset) for e in moved])
         return terms[0], terms[1]
 
     def all(

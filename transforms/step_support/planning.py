@@ -26,7 +26,8 @@ class Plan(Protocol):
     """
     What a step will do: everything decided, nothing changed yet.
 
-    One with a true attribute `only_marks` says how loops run and leaves what they do: dependences stay.
+    One with a true attribute `only_marks` says how loops run and leaves what they do: dependences stay. So they do where one with a
+    true `keeps_accesses` adds to the function what touches no memory, and leaves the rest as it is.
     """
 
     def apply(self) -> Made[Handle]:
@@ -82,8 +83,9 @@ def apply(step: Step, nests: Nests) -> Made[Handle]:
     with nests.changing():
         made = planned.apply()
     nests.rewrites += 1
+    keeps_accesses = getattr(planned, "keeps_accesses", False)
     for nest in nests.known():
-        nest.invalidate()
+        nest.invalidate(keeps_accesses=keeps_accesses)
         nest.identities.end_erased(lambda: describe(step))
     return made
 

@@ -39,7 +39,7 @@ from ...dialects.affine_bounds import (
     sum_of_terms,
     terms,
 )
-from ...dialects.affine_substitution import difference, product, substituted, sum_of
+from ...dialects.affine_substitution import difference, plus, product, substituted, sum_of
 from ...dialects.affine_text import compact, first_positions
 from ...dialects.leaf_operations import (
     insert_leaf_before,
@@ -154,14 +154,12 @@ def collected(expr: AffineExpr) -> AffineExpr:
     result: AffineExpr | None = None
     number = 0
     for term, factor in once:
-        if isinstance(term, AffineConstantExpr):
+        if type(term) is AffineConstantExpr:
             number = factor
             continue
-        scaled = term if factor == 1 else term * factor
-        result = scaled if result is None else result + scaled
-    if result is None:
-        return constant_expr(number)
-    return result + number if number else result
+        scaled = product(term, factor)
+        result = scaled if result is None else sum_of(result, scaled)
+    return constant_expr(number) if result is None else plus(result, number)
 
 
 def over(
