@@ -366,8 +366,9 @@ class Model(ContractionRates):
             again = (-(-problem.n // plan.nr) - 1) * computed_part(plan, problem.n)
             far = self.beyond_of(problem.k * problem.m * left_bytes)
             elements = problem.m * problem.k * again
-            stalled = self.stall(elements, left_bytes, far.rate, min(plan.nr, problem.n))
-            seconds += self.far_share(left) * stalled
+            waiting = self.late if left.summed == 1 else self.stall  # rows may be read as they are
+            late = waiting(elements, left_bytes, far.rate, min(plan.nr, problem.n))
+            seconds += self.far_share(left) * late
         used = plan.kc * plan.nc if plan.k_outside else problem.k * problem.n
         if used * right_bytes + plan.mc * plan.kc * left.element_bytes > self.near_2:
             elements = problem.k * problem.n * (-(-problem.m // plan.mc) - 1)

@@ -278,7 +278,7 @@ def test_plans_that_are_not_looked_at_are_not_the_cheapest(
         assert plans.propose(contraction, target, count) == every[:count]
 
 
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", (*CORES, "sapphire-rapids:tile_rows_long=90e9,tile_rows_far=90e9"))
 def test_no_plan_waits_less_for_operands_than_its_blocks_say(core: str) -> None:
     contraction, target = product(848, 1908, 1813), Target.parse(core)
     model = Model(problem_of(contraction), target)
