@@ -191,10 +191,10 @@ func.func @main(%x: tensor<1x2x28x28x16xf32>) -> tensor<1x2x28x28x16xf32> {
 """An inverted residual block with its channels in blocks."""
 
 
-def _blocked(size: int, threads: int) -> Lowered:
+def _blocked(size: int, threads: int, target: str = TARGET) -> Lowered:
     text = BLOCKED.replace("28", str(size))
     module = Parser(make_context(), text).parse_module()
-    return Lowered(module, options=replace(Options(target=TARGET), threads=threads))
+    return Lowered(module, options=replace(Options(target=target), threads=threads))
 
 
 def test_windows_over_blocks_of_channels_are_dealt_out_by_blocks_of_rows():
@@ -205,6 +205,15 @@ def test_windows_over_blocks_of_channels_are_dealt_out_by_blocks_of_rows():
         assert all(name.startswith("oh") for name in loops), loops
     text = _blocked(28, 2).as_text("loop")
     assert re.search(r'threads "oh.block" .* step 7 \{\s*loop.for parallel "c\S*"', text)
+
+
+def test_a_plan_that_copies_images_is_not_taken_where_threads_have_rows():
+    """
+    Where a copy of each channel's image is made, blocks of rows cannot be dealt out around it, and by channels each thread would wait for
+    half of what the other one has.
+    """
+    _, depthwise, _ = _on_threads(_blocked(14, 2, f"{TARGET}:cores=2").as_text("loop")).values()
+    assert depthwise == ["oh.block"]
 
 
 def _short_chain(count: int, channels: int, size: int) -> Callable[[Any], Any]:
