@@ -95,8 +95,8 @@ class Windows:
         found = find_window_reduction(distributed(facts))
         if found is None:
             return []
-        plans = windows.propose(found, target, n)
-        choices = [Choice(self, plan, windows.cost(plan, found, target)) for plan in plans]
+        plans = windows.propose_with_costs(found, target, n)
+        choices = [Choice(self, plan, cost) for plan, cost in plans]
         if not found.is_contraction:
             return choices
         choices += Contractions().propose(facts, target, n)

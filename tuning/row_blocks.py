@@ -16,6 +16,7 @@ from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from .lanes import vectorize_in_blocks
 from .row_tiles import Blocks, RowTiles, left_row, pads_of, result_axes
 from .session import Session
+from .threads import is_alone
 
 
 def schedule_row_blocks(s: Session, plan: RowBlocksPlan, kernel: LoopFacts, target: Target) -> None:
@@ -45,7 +46,7 @@ def schedule_row_blocks(s: Session, plan: RowBlocksPlan, kernel: LoopFacts, targ
     vectorize_in_blocks(s, [*outside, *(copied for tile in tiles for copied in tile.copied)])
     for tile in tiles:
         tile.write_out()
-    for number, axis in plan.threads:
+    for number, axis in () if is_alone(s) else plan.threads:
         s.parallel(blocks.around[axis] if number in plan.chain else loops[number][axis])
 
 

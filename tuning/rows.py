@@ -23,6 +23,7 @@ from .row_sums import (
     write_rows_out,
 )
 from .session import Session
+from .threads import is_alone
 
 
 def schedule_rows(s: Session, plan: RowsPlan, kernel: LoopFacts) -> None:
@@ -67,7 +68,7 @@ def _finish(s: Session, plan: RowsPlan, nests: list[RowNest], buffers: list[Buff
     """Say what is stored past the caches, and what runs on threads."""
     for number in plan.nontemporal:
         s.nontemporal(buffers[number])
-    for thread in plan.threads:
+    for thread in () if is_alone(s) else plan.threads:
         s.parallel(nests[thread.nest].loop(thread.word, thread.axis))
 
 

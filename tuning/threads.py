@@ -51,12 +51,12 @@ def run_on_threads(
 ) -> None:
     """
     Run each nest of a contraction's function, which takes one core so many seconds, on threads that is worth it, copies of
-    operands included; none where its time is not known.
+    operands included; none where its time is not known, or where the program leaves it to one thread.
 
     Loops `without`, and their copies, stay serial: a line at the border of their iterations would be written by
     both threads. With `keeps_order`, no loop is made the outermost one for this.
     """
-    if seconds is None:
+    if seconds is None or is_alone(s):
         return
     serial = {copy.op for handle in without for copy in handle.copies}
     tops, work = top_loops(s), _Work(s, keeps_order)
@@ -68,6 +68,11 @@ def run_on_threads(
             _parallel(s, work, target, op, own, serial)
     if work.shared:
         _beside_copies(s, work, target)
+
+
+def is_alone(s: Session) -> bool:
+    """Whether the program leaves all of the kernel to one thread."""
+    return loop.ALONE in s.nest.function.attributes
 
 
 def _beside_copies(s: Session, work: _Work, target: Target) -> None:

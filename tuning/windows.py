@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ..analysis.facts import Access, LoopFacts, WindowReduction
 from ..analysis.plans.cost import round_up
+from ..analysis.plans.windows_copies import copied_along
 from ..analysis.plans.windows_plan import WindowsPlan
 from ..frozen import frozen
 from ..targets.target import Target
@@ -49,11 +50,8 @@ class _Windows:
         self.width = target.core.lanes(r.facts.element_bytes(r.result))
         self.core = target.core
         self.level_1 = target.core.cache(1)
-        self.tile = [*([] if plan.rows is None else [plan.rows]), plan.lanes]
-        """the axes that are cut into tiles, with their sizes"""
-        cut = dict(self.tile)
-        self.order = [*(axis for axis in r.parallel if axis not in cut), *cut]
-        """the axes of the loops over tiles, outermost first"""
+        self.tile = plan.tile
+        self.order = plan.order(r.parallel)
         self.nests: list[Nest] = []
         self.backs: list[LoopHandle] = []
         """the loops over the last tile along the axis in lanes, where that is smaller"""
@@ -156,12 +154,7 @@ class _Windows:
         if not self.plan.halo:
             return
         image, r = self.r.image, self.r
-        place = [
-            n for n, axis in enumerate(self.order) if image.moves_along(axis) and not r.taps(axis)
-        ]
-        place = [n for n in place if self.order[n] not in dict(self.tile)]
-        if self.plan.strips and self.plan.rows is not None:
-            place.append(self.order.index(self.plan.rows[0]))
+        place = [self.order.index(axis) for axis in copied_along(self.plan, r)]
         rank = len(image.subscripts)
         entries = r.extent(*(self.order[n] for n in place))
         whole = r.facts.buffers[image.buffer].bytes or 0

@@ -37,8 +37,7 @@ def predicted(facts: KernelFacts, target: Target) -> Cost | None:
     """
     found = find_window_reduction(distributed(facts))
     if found is not None:
-        plans = windows.propose(found, target)
-        costs = [windows.cost(plan, found, target) for plan in plans]
+        costs = [cost for _, cost in windows.propose_with_costs(found, target)]
         if found.is_contraction:
             costs += [cost for _, cost in contraction_plans(facts, target, 1)]
         if costs:

@@ -24,7 +24,7 @@ from ...lazy import cached_property
 from ...targets.target import Target
 from .cost import Cost, kept_bytes, time_text
 from .operation_cost import predicted_alone
-from .threads import PARALLEL_WORK, TEAM_SECONDS
+from .threads import AWAKE_SECONDS, pays
 
 ROWS = 2
 """The axis of images that strips are cut along: the first one that windows move along."""
@@ -224,7 +224,8 @@ class _Costs:
 
     def __init__(self, target: Target, threads: int):
         self.target, self.threads = target, threads
-        self.near = kept_bytes(target.core.cache(2))
+        self.near = threads * kept_bytes(target.core.cache(2))
+        """bytes that stay in the second-level caches of all threads, each of which has its part of an image"""
         self.known: dict[Hashable, float | None] = {}
         self.asked: dict[tuple[ConvOp, int, int, int], float | None] = {}
 
@@ -251,16 +252,13 @@ class _Costs:
         if key not in self.known:
             rows = convolution_of_rows(conv, part, None)
             cost = predicted_alone(rows, {1}, self.target)
-            work = rows.multiply_adds() or 0
-            self.known[key] = (
-                None if cost is None else self._on_threads(_beside_arithmetic(cost), work)
-            )
+            self.known[key] = None if cost is None else self._on_threads(_beside_arithmetic(cost))
         return self.known[key]
 
-    def _on_threads(self, seconds: float, work: int) -> float:
-        """Of a kernel with so many multiply-adds, which is shared where there are enough of them: strips have fewer."""
-        is_shared = self.threads > 1 and work >= PARALLEL_WORK
-        return seconds / self.threads + TEAM_SECONDS if is_shared else seconds
+    def _on_threads(self, seconds: float) -> float:
+        """Of a kernel that takes one core so many seconds, which threads that are awake share where that pays: strips take fewer."""
+        is_shared = self.threads > 1 and pays(seconds)
+        return seconds / self.threads + AWAKE_SECONDS if is_shared else seconds
 
     def best(self, layers: Sequence[Layer]) -> StripsPlan | None:
         """The plan of the fewest strips that fit the second-level cache; None where the layers do as they are."""
@@ -286,8 +284,8 @@ class _Costs:
 
     def _live(self, layers: Sequence[Layer], strip: Strip) -> int:
         """
-        The bytes that a strip uses: all weights, the first image's rows, those of all results, and rows that two strips
-        share, for which the strip before and this one have a buffer each.
+        The bytes that a strip uses: all weights in the cache of each thread, the first image's rows, those of all results, and rows that
+        two strips share, for which the strip before and this one have a buffer each.
         """
         pairs = list(zip(layers, strip, strict=True))
         results = [_row_bytes(layer.result) * part.count for layer, part in pairs]
@@ -295,7 +293,7 @@ class _Costs:
         shared = [size + both for size, both in zip(results, kept, strict=False) if both]
         weights = [_row_bytes(w) * shape_of(w)[ROWS] for w in (one.conv.weights for one in layers)]
         rows = _row_bytes(layers[0].conv.image) * strip[0].read
-        return sum(weights) + rows + sum(results) + sum(shared)
+        return self.threads * sum(weights) + rows + sum(results) + sum(shared)
 
     def _kept(self, layers: Sequence[Layer], strip: Strip) -> list[int]:
         """Bytes of the rows of each image between layers that are kept from the strip before."""

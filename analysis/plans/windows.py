@@ -12,7 +12,8 @@ from functools import lru_cache
 from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import WindowReduction
-from .cost import Cost
+from . import windows_threads
+from .cost import Cost, cost_of
 from .windows_cost import Model
 from .windows_plan import WindowsPlan
 
@@ -28,6 +29,26 @@ Terms of a tile that are written out at most. Each is an instruction or two; mor
 def propose(found: WindowReduction, target: Target, n: int = 1) -> list[WindowsPlan]:
     """The `n` plans of least predicted time, cheapest first."""
     return list(_proposed(found, target)[:n])
+
+
+def propose_with_costs(
+    found: WindowReduction, target: Target, n: int = 1
+) -> list[tuple[WindowsPlan, Cost]]:
+    """
+    The same plans with their predicted times; of a program whose threads share its buffers with what these wait for each other, and
+    those with which all are done first.
+    """
+    if target.cores == 1 or not windows_threads.is_shared(found):
+        return [(plan, cost(plan, found, target)) for plan in propose(found, target, n)]
+    plans: list[tuple[WindowsPlan, Cost]] = []
+    for plan in _proposed(found, target):
+        alone = cost(plan, found, target)
+        if len(plans) >= n and alone.seconds >= plans[n - 1][1].seconds:
+            break  # and all that follow take longer, too
+        waiting = windows_threads.waiting_for_threads(plan, found, alone.seconds, target)
+        plans.append((plan, cost_of((*alone.terms, ("waiting for threads", waiting)))))
+        plans.sort(key=lambda pair: pair[1].seconds)
+    return plans[:n]
 
 
 def cost(plan: WindowsPlan, found: WindowReduction, target: Target) -> Cost:

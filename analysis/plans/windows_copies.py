@@ -14,6 +14,16 @@ SIDES = 2
 """Borders beside each row of an image, before and after it, which are stored by themselves."""
 
 
+def copied_along(plan: WindowsPlan, r: WindowReduction) -> list[int]:
+    """The axes of the loops of whose iterations each makes a copy of its part of the image, outermost first; none where one is made of all."""
+    if not plan.halo:
+        return []
+    cut = dict(plan.tile)
+    moved = (axis for axis in plan.order(r.parallel) if axis not in cut)
+    along = [axis for axis in moved if r.image.moves_along(axis) and not r.taps(axis)]
+    return [*along, plan.rows[0]] if plan.strips and plan.rows is not None else along
+
+
 @frozen
 class ImageCopies:
     """How many copies plans make, and how large these are."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...frozen import frozen
 
 
@@ -50,6 +52,16 @@ class WindowsPlan:
     axes of the window whose terms outside of the image are left out, each with the axis of the result beside it: by shorter loops,
     and along the tile's rows by shorter tiles for each element of the window, where this is not inside of each row
     """
+
+    @property
+    def tile(self) -> tuple[tuple[int, int], ...]:
+        """The axes that are cut into tiles, with their sizes: rows, and lanes."""
+        return (self.lanes,) if self.rows is None else (self.rows, self.lanes)
+
+    def order(self, parallel: Sequence[int]) -> list[int]:
+        """Of the axes of the result those of the loops over tiles, outermost first."""
+        cut = dict(self.tile)
+        return [*(axis for axis in parallel if axis not in cut), *cut]
 
     def is_skip_written_out(self, axis: int) -> bool:
         """Whether terms along an axis of the window are left out by shorter tiles."""

@@ -17,6 +17,7 @@ from xdsl.ir import Dialect
 
 from .access import Index, access, at_least_zero
 from .attributes import (
+    ALONE,
     ARENA,
     CONSTANT,
     CONSTANT_BYTES,
@@ -52,6 +53,7 @@ Loop = Dialect(
 )
 
 __all__ = [
+    "ALONE",
     "ARENA",
     "BUFFER_NAME",
     "CONSTANT",

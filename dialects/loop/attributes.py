@@ -91,6 +91,9 @@ Argument attribute of a kernel: along which dimension of this buffer the threads
 its own, so that a kernel whose threads do so too finds in each core's cache what the one before has left there.
 """
 
+ALONE = "stepwell.alone"
+"""Attribute of a kernel: one thread has all of its iterations, as others would wait longer for what is in its cache than they would help."""
+
 LOAD = "stepwell.load"
 """
 Attribute of a function that takes nothing and is to be run once before any other of the module, and of the globals that

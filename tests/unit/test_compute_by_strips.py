@@ -135,6 +135,13 @@ def test_all_strips_but_the_first_are_alike():
     assert len(set(kinds[3:])) == 3
 
 
+def test_strips_of_threads_are_larger_as_each_has_a_part_in_its_cache():
+    module = inverted_residual()
+    target = Target.parse("sapphire-rapids:l2=1M")
+    (one,), (two,) = (choose(chain_of(module), target, threads=n) for n in (1, 2))
+    assert two.strips[0][-1].count > one.strips[0][-1].count
+
+
 def test_threads_that_strips_are_too_short_for_leave_layers_whole():
     module = inverted_residual()
     target = Target.of("sapphire-rapids")

@@ -191,10 +191,10 @@ func.func @main(%x: tensor<1x2x28x28x16xf32>) -> tensor<1x2x28x28x16xf32> {
 """An inverted residual block with its channels in blocks."""
 
 
-def _blocked(size: int, threads: int) -> Lowered:
+def _blocked(size: int, threads: int, target: str = TARGET) -> Lowered:
     text = BLOCKED.replace("28", str(size))
     module = Parser(make_context(), text).parse_module()
-    return Lowered(module, options=replace(Options(target=TARGET), threads=threads))
+    return Lowered(module, options=replace(Options(target=target), threads=threads))
 
 
 def test_windows_over_blocks_of_channels_are_dealt_out_by_blocks_of_rows():
@@ -205,6 +205,40 @@ def test_windows_over_blocks_of_channels_are_dealt_out_by_blocks_of_rows():
         assert all(name.startswith("oh") for name in loops), loops
     text = _blocked(28, 2).as_text("loop")
     assert re.search(r'threads "oh.block" .* step 7 \{\s*loop.for parallel "c\S*"', text)
+
+
+def test_a_plan_that_copies_images_is_not_taken_where_threads_have_rows():
+    """
+    Where a copy of each channel's image is made, blocks of rows cannot be dealt out around it, and by channels each thread would wait for
+    half of what the other one has.
+    """
+    _, depthwise, _ = _on_threads(_blocked(14, 2, f"{TARGET}:cores=2").as_text("loop")).values()
+    assert depthwise == ["oh.block"]
+
+
+def _short_chain(count: int, channels: int, size: int) -> Callable[[Any], Any]:
+    weights = [_weights(channels, channels, 1, 1) for _ in range(count)]
+
+    def f(x: Any) -> Any:
+        for w in weights:
+            x = sw.relu(
+                sw.conv(sw.relu(sw.conv(x, w)), DEPTHWISE[:channels], padding=1, groups=channels)
+            )
+        return x
+
+    return f
+
+
+DEPTHWISE = _weights(64, 1, 3, 3)
+
+
+def test_a_program_of_short_kernels_is_left_to_one_thread():
+    """Of kernels of some microseconds, each with about as many lines to move as it has work, none is dealt out."""
+    x = RNG.random((1, 8, 24, 96), np.float32)
+    text = _text(_short_chain(6, 8, 24), x, 2)
+    assert "stepwell.alone" in text and not _on_threads(text)
+    large = _text(_short_chain(6, 64, 56), RNG.random((1, 64, 56, 56), np.float32), 2)
+    assert "stepwell.alone" not in large and _on_threads(large)
 
 
 def test_rows_that_are_not_as_many_for_each_thread_stay_together():

@@ -14,7 +14,7 @@ from ...analysis.alias import Aliases
 from ...analysis.calls import calls_in, calls_of_kernels, only_called
 from ...analysis.facts import facts_of_loops
 from ...analysis.levels import Level
-from ...analysis.sharing import Call, Kernel, choose, shared
+from ...analysis.sharing import Call, Kernel, choose, left_alone, shared
 from ...dialects import loop
 from ...frozen import frozen
 from ...targets.target import Target
@@ -29,8 +29,8 @@ class LoopShareBuffersPass(StepwellPass):
 
     Before: `@dense` writes rows of `%y`, and `@depthwise`, which reads it, could be dealt out by channels too.
     After: both have `{stepwell.shared = 1}` at that argument, and their schedules deal out what threads share so, where that
-    is predicted to take less time than lines that go from core to core. With one thread, and where a kernel may not be
-    dealt out, nothing is said.
+    is predicted to take less time than lines that go from core to core. Where one thread is predicted to take no longer for all kernels, they
+    are `attributes {stepwell.alone}`. With one thread, and where a kernel may not be dealt out, nothing is said.
     """
 
     name = "loop-share-buffers"
@@ -61,6 +61,9 @@ def _share(module: ModuleOp, target: Target, threads: int) -> None:
     kernels = {name: Kernel.of(name, one.facts, target, threads) for name, one in loops.items()}
     found = [call for function in module.ops for call in _calls_of(function, kernels)]
     choose(found, target, threads)
+    for name in left_alone(found):
+        able[name].attributes[loop.ALONE] = loop.MARK
+        remark(able[name], "one thread has all of it: others would wait for what is in its cache")
     for name, dimensions in shared(found, target, threads).items():
         if dimensions:
             buffers = loops[name].buffers
