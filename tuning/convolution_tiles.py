@@ -353,7 +353,10 @@ class _Tiles:
             for nest in (self.halo.copy_in, *self.halo.borders):
                 if nest and not nest[-1].is_gone:
                     in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
-        self._write_out_windows()
+        if self.plan.shares_row:
+            self._share_rows()
+        else:
+            self._write_out_windows()
         s.tidy()
         for axis in self.plan.summed if self.plan.written_out else ():
             for copy in self.summed[axis].copies:
@@ -388,6 +391,29 @@ class _Tiles:
                 self.s.unroll(loop)
         if before:
             self.beside = set(terms.copies) - others
+
+    def _share_rows(self) -> None:
+        """
+        Where neighbours in a tile are neighbours in the image, go through the elements that it reads for a row of the window, and for each
+        of them through the places of the window that use it: one element is in a register at a time, and the row's weights are.
+        """
+        c, row = self.c, self.plan.summed[-1]
+        subscript = c.left.subscripts[c.left.dimension_of(row) or 0]
+        assert subscript is not None
+        rows = [axis for axis, _ in self.plan.tile[:-1]]
+        along = next(axis for axis in rows if subscript.coefficients[axis])
+        if subscript.coefficients[along] != 1:
+            for loop in self.written_out:
+                self.s.unroll(loop)
+            return
+        for window in self.summed[row].copies:
+            inside = {axis: self.update.inside[axis].copies_in(window) for axis in rows}
+            elements = inside.pop(along)
+            if len(elements) == 1:
+                self.s.skew(elements[0], window, subscript.coefficients[row])
+                others = [copies[0] for copies in inside.values() if copies]
+                self.s.order(elements[0], window, *others)
+                self.s.unroll(elements[0])
 
     def _put_outside(self, channels: LoopHandle) -> None:
         """
@@ -431,6 +457,10 @@ class _Tiles:
             for loop in self.summed[last].copies
             if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
         ]
+        if plan.shares_row:
+            for loop in self.summed[last].copies:
+                write_out(self.s, loop)
+            return
         if plan.lanes in c.m or plan.window_inside:
             if last in c.window:
                 return
