@@ -21,6 +21,7 @@ from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
 from .convolution_hints import ConvolutionHints
+from .convolution_windows import put_outside, share_row
 from .panels import Packing, vectorize_packing
 from .register_tile import (
     Tile,
@@ -353,10 +354,7 @@ class _Tiles:
             for nest in (self.halo.copy_in, *self.halo.borders):
                 if nest and not nest[-1].is_gone:
                     in_lanes(s, nest[-1], min(self.width, nest[-1].trips or self.width))
-        if self.plan.shares_row:
-            self._share_rows()
-        else:
-            self._write_out_windows()
+        self._write_out_windows()
         s.tidy()
         for axis in self.plan.summed if self.plan.written_out else ():
             for copy in self.summed[axis].copies:
@@ -379,9 +377,12 @@ class _Tiles:
     def _write_out_windows(self) -> None:
         """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
         terms = self.summed[self.plan.summed[-1]]
+        if self.plan.shares_row:
+            share_row(self.s, self.plan, self.c, terms, self.update.inside, self.written_out)
+            return
         if self.plan.window_inside:
             terms = self.summed[self.plan.summed[-2]]
-            self._put_outside(terms)
+            put_outside(self.s, self.written_out, terms)
         before = {
             copy for loop in self.written_out if not loop.is_gone for copy in terms.copies_in(loop)
         }
@@ -391,39 +392,6 @@ class _Tiles:
                 self.s.unroll(loop)
         if before:
             self.beside = set(terms.copies) - others
-
-    def _share_rows(self) -> None:
-        """
-        Where neighbours in a tile are neighbours in the image, go through the elements that it reads for a row of the window, and for each
-        of them through the places of the window that use it: one element is in a register at a time, and the row's weights are.
-        """
-        c, row = self.c, self.plan.summed[-1]
-        subscript = c.left.subscripts[c.left.dimension_of(row) or 0]
-        assert subscript is not None
-        rows = [axis for axis, _ in self.plan.tile[:-1]]
-        along = next(axis for axis in rows if subscript.coefficients[axis])
-        if subscript.coefficients[along] != 1:
-            for loop in self.written_out:
-                self.s.unroll(loop)
-            return
-        for window in self.summed[row].copies:
-            inside = {axis: self.update.inside[axis].copies_in(window) for axis in rows}
-            elements = inside.pop(along)
-            if len(elements) == 1:
-                self.s.skew(elements[0], window, subscript.coefficients[row])
-                others = [copies[0] for copies in inside.values() if copies]
-                self.s.order(elements[0], window, *others)
-                self.s.unroll(elements[0])
-
-    def _put_outside(self, channels: LoopHandle) -> None:
-        """
-        Put loops over an axis of the window that will be written out around those over channels: beside each other their terms would share
-        elements of the image, which LLVM would keep in registers that the tile needs.
-        """
-        for loop in self.written_out:
-            around = next((copy for copy in channels.copies if _is_in(loop, copy)), None)
-            if around is not None and not loop.is_gone:
-                self.s.order(loop, around)
 
     def _write_out_finish(self) -> None:
         """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""

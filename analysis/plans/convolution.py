@@ -330,9 +330,7 @@ def _with_shared_rows(model: Model, plan: ConvolutionPlan) -> Iterator[Convoluti
     *others, row, channels = summed
     if row not in c.window or not 1 < model.extents[row] <= WRITTEN_OUT:
         return
-    inside = replaced(
-        plan, summed=(*others, channels, row), window_inside=True, shares_row=True
-    )
+    inside = replaced(plan, summed=(*others, channels, row), window_inside=True, shares_row=True)
     kept = model.kept_of_row(inside)
     if kept and model.accumulators(plan) + kept <= model.core.vector_registers:
         yield inside

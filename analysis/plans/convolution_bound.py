@@ -71,7 +71,7 @@ class Bound:
         whole = model.in_parallel / self.inside / counted.rows
         computing = whole * self._tile_cycles(sizes, counted, from_l2) / model.clock
         together = np.maximum(computing + model.coming, reading)
-        return together + model.exposed * reading + model.besides(self.packs, self.halo)
+        return together + model.unhidden_near * reading + model.besides(self.packs, self.halo)
 
     def _tile_cycles(self, sizes: Numbers, counted: Counted, from_l2: Numbers) -> Numbers:
         """Cycles of tiles at least for which so many bytes come from L2. Terms written out may share all loads."""

@@ -7,7 +7,7 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import inf, log2, prod
 
@@ -63,9 +63,9 @@ class Model(ConvolutionReads):
         self.clock = cycles_per_second(target)
         self.unhidden, self.issued = unhidden_part(target), issued(target)
         self.waits_at_ports = self.has_window and not self.is_window_alone
-        """whether ...  """
-        self.each_line = 1 / self.core.load_ports - self.core.loading_cycles(0, 1)
-        self.exposed = 0.0 if self.waits_at_ports else self.unhidden
+        """whether what operands take of L1 is set against the multiply-adds of each term: of products the probed tile says all of it"""
+        self.unhidden_near = 0.0 if self.waits_at_ports else self.unhidden
+        """the part of what comes from L2 that arithmetic does not hide, beside that"""
         self.across = split_cycles(target)
         """cycles that a tile waits for a vector that lies across two lines; None where such a vector takes a load port twice"""
         self.parallel = c.parallel
@@ -139,7 +139,7 @@ class Model(ConvolutionReads):
             return computing + others
         reading = self._reading(plan, from_l2)
         together = max(computing + self._streaming(plan, computing), reading)
-        return together + self.exposed * reading + others
+        return together + self.unhidden_near * reading + others
 
     def _tile_cycles(
         self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, leaving: float
@@ -153,7 +153,7 @@ class Model(ConvolutionReads):
         lanes = plan.lanes
         rows = prod([size for axis, size in sizes.items() if axis != lanes])
         left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
-        part = self._shared(plan, sizes) if plan.written_out or plan.shares_row else 1.0
+        part = self.shared(plan, sizes)
         of_weights = 1.0 if plan.shares_row else part
         whole, single = (
             part * left.vectors + of_weights * right.vectors,
@@ -172,10 +172,11 @@ class Model(ConvolutionReads):
         across = 0.0 if self.across is None else splits * self.across
         twice = splits if self.across is None else 0.0
         adding = instruction * (rows * vectors + shuffles) / core.fma_ports
-        loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
         if self.waits_at_ports:
-            step = mixed(adding, loading + lines * self.each_line)
+            loading = core.loading_cycles(instruction * whole + twice, 0.0, instruction * single)
+            step = mixed(adding, loading + lines / core.load_ports)
         else:
+            loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
             step = max(adding, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
@@ -235,9 +236,15 @@ class Model(ConvolutionReads):
         wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
         return wide / self.line if moved or is_callers else 0.0
 
-    def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
-        """The part of a tile's loads of the image that are left where terms written out share them: all, or those of a row of the window."""
+    def shared(self, plan: ConvolutionPlan, sizes: Mapping[int, int] | None = None) -> float:
+        """
+        The part of a tile's loads of the image that are left where terms written out share them: all, or those of a row of the window. Of a
+        whole tile if no sizes are given.
+        """
         c, part = self.c, 1.0
+        if not (plan.written_out or plan.shares_row):
+            return part
+        sizes = plan.sizes if sizes is None else sizes
         written = plan.summed[-1:] if plan.shares_row else c.window
         for axis, size in sizes.items():
             dimension = c.left.dimension_of(axis)
@@ -385,7 +392,7 @@ class Model(ConvolutionReads):
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
         reading = self._reading(plan, from_l2)
-        return mixed(computing, reading) - computing + self.exposed * reading
+        return mixed(computing, reading) - computing + self.unhidden_near * reading
 
     def is_scattered(self, plan: ConvolutionPlan) -> bool:
         """Whether the image is read in more places at a time than prefetchers follow."""
