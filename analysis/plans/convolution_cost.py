@@ -198,7 +198,9 @@ class Model(ConvolutionReads):
         pieces = rows * sizes[lanes] / elements
         wasted = -(-elements // self.lanes) - elements / self.lanes
         ending += pieces * wasted * leaving
-        if leaving and not core.stores_by_masks:  # the last ones of a piece leave by halves, quarters and so on
+        if (
+            leaving and not core.stores_by_masks
+        ):  # the last ones of a piece leave by halves, quarters and so on
             ending += pieces * max((elements % self.lanes).bit_count() - 1, 0) / core.store_ports
         return self.summed(plan) * step + ending
 

@@ -87,7 +87,9 @@ def test_tiles_leave_registers_for_a_row_of_weights():
     assert Model(found, target).kept_of_row(shared(found, 10, 32)) == 2 + 10
     _, apart = lowered(64, 56, 64, target="sapphire-rapids", stride=3)
     found = contraction(apart)
-    assert Model(found, target).kept_of_row(shared(found, 10, 32)) == 0  # no two places use the same
+    assert (
+        Model(found, target).kept_of_row(shared(found, 10, 32)) == 0
+    )  # no two places use the same
 
 
 def test_shared_elements_are_loaded_once():
