@@ -100,7 +100,7 @@ class Bound:
     def _shared(self, sizes: Numbers) -> Numbers:
         """The part of what tiles load of the image that is left where the places of a row of the window share it, if registers allow."""
         model, part = self.model, np.ones(len(sizes))
-        row = self.summed[-2] if len(self.summed) > 1 else self.summed[-1]
+        row = self.summed[-min(len(self.summed), 2)]
         dimension = model.c.left.dimension_of(row)
         subscript = None if dimension is None else model.c.left.subscripts[dimension]
         if subscript is None or row not in model.c.window or self.lanes[0] not in model.c.n:
