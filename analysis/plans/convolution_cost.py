@@ -134,7 +134,7 @@ class Model(ConvolutionReads):
         computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
-            others += self._exposed(plan) * self._writing * self._times_written(plan)
+            others += self._exposed * self._writing * self._times_written(plan)
         if computing + others > enough:
             return computing + others
         reading = self._reading(plan, from_l2)
@@ -350,19 +350,16 @@ class Model(ConvolutionReads):
     def _waiting_for_result(self, plan: ConvolutionPlan, computing: float) -> float:
         """Seconds of waiting for lines of the result, which tiles ask for while the one before is computed."""
         writing = self._writing * self._times_written(plan)
-        hidden = min(writing * (1 - self._exposed(plan)), computing)
+        hidden = min(writing * (1 - self._exposed), computing)
         return writing - hidden
 
-    def _exposed(self, plan: ConvolutionPlan | None = None) -> float:
+    @property
+    def _exposed(self) -> float:
         """
-        The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window,
-        or ask for the next one's part of the result by few lines at a time. Others have fewer terms for each line, and are set against
-        products, which are charged with all of it. The least of all plans if none is given.
-
-        (Of 64 channels of 56 x 56 to 256, tiles of 13 x 32 in parts of 16 terms took 0.92 of the time of products' on Intel's Granite Rapids.)
+        The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window.
+        Others have fewer terms for each line, and are set against products, which are charged with all of it.
         """
-        in_parts = plan is None or (plan.prefetch_result and plan.between_hints > 0)
-        return min(self.unhidden, 1.0) if self.has_window or in_parts else 1.0
+        return min(self.unhidden, 1.0) if self.has_window else 1.0
 
     def _times_written(self, plan: ConvolutionPlan) -> float:
         """
@@ -462,4 +459,4 @@ class Model(ConvolutionReads):
 
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""
-        return self._exposed() * self._writing + self._packing(packs) + self.copying(halo)
+        return self._exposed * self._writing + self._packing(packs) + self.copying(halo)
