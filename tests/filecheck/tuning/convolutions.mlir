@@ -38,7 +38,7 @@ func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tens
 // LOOP:         loop.alloc register
 // LOOP:         loop.for reduction "kh"
 // LOOP:           loop.for reduction "cl"
-// LOOP-NOT:         loop.for reduction
+// LOOP-NOT:         loop.for reduction "
 // LOOP:             loop.for reduction unroll "kw.u1" {{.*}} = 0 to 2
 // LOOP-NEXT:          loop.for parallel unroll "f.each.u1"
 // LOOP-NEXT:            loop.for parallel vector "l.each.u1" {{.*}} to 16
