@@ -21,6 +21,7 @@ from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
 from .convolution_hints import ConvolutionHints
+from .convolution_windows import put_outside, share_row
 from .panels import Packing, vectorize_packing
 from .register_tile import (
     Tile,
@@ -376,9 +377,12 @@ class _Tiles:
     def _write_out_windows(self) -> None:
         """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
         terms = self.summed[self.plan.summed[-1]]
+        if self.plan.shares_row:
+            share_row(self.s, self.plan, self.c, terms, self.update.inside, self.written_out)
+            return
         if self.plan.window_inside:
             terms = self.summed[self.plan.summed[-2]]
-            self._put_outside(terms)
+            put_outside(self.s, self.written_out, terms)
         before = {
             copy for loop in self.written_out if not loop.is_gone for copy in terms.copies_in(loop)
         }
@@ -388,16 +392,6 @@ class _Tiles:
                 self.s.unroll(loop)
         if before:
             self.beside = set(terms.copies) - others
-
-    def _put_outside(self, channels: LoopHandle) -> None:
-        """
-        Put loops over an axis of the window that will be written out around those over channels: beside each other their terms would share
-        elements of the image, which LLVM would keep in registers that the tile needs.
-        """
-        for loop in self.written_out:
-            around = next((copy for copy in channels.copies if _is_in(loop, copy)), None)
-            if around is not None and not loop.is_gone:
-                self.s.order(loop, around)
 
     def _write_out_finish(self) -> None:
         """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""
@@ -431,6 +425,10 @@ class _Tiles:
             for loop in self.summed[last].copies
             if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
         ]
+        if plan.shares_row:
+            for loop in self.summed[last].copies:
+                write_out(self.s, loop)
+            return
         if plan.lanes in c.m or plan.window_inside:
             if last in c.window:
                 return

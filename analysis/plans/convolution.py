@@ -20,7 +20,7 @@ from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction, Home
 from .convolution_bound import Bound, Counted, Numbers
-from .convolution_cost import Model
+from .convolution_cost import WRITTEN_OUT, Model
 from .convolution_hints import with_hints
 from .convolution_plan import ConvolutionPlan, SizedAxes
 from .cost import Cost
@@ -199,7 +199,7 @@ def _plans(
         plan = ConvolutionPlan(
             sizes, summed, halo, packs, is_alone, model.result_is_far, skips=skips
         )
-        for ordered in (plan, *_with_window_inside(model, plan)):
+        for ordered in (plan, *_with_window_inside(model, plan), *_with_shared_rows(model, plan)):
             for block in _blocks(model, ordered):
                 for outside in _orders(c, model, ordered):
                     yield with_hints(model, replaced(ordered, outside=outside, block=block))
@@ -316,6 +316,23 @@ def _with_window_inside(model: Model, plan: ConvolutionPlan) -> Iterator[Convolu
         return
     inside = replaced(plan, summed=(*others, channels, row), window_inside=True)
     if model.written_out_part(inside) < 1:
+        yield inside
+
+
+def _with_shared_rows(model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
+    """
+    The same with a row of the window written out inside of the channels, where neighbouring elements of a tile read the same ones of the
+    image at several places of the row, and registers keep these beside the tile from one place to the next.
+    """
+    c, summed = model.c, plan.summed
+    if len(summed) < 2 or plan.lanes not in c.n or not model.has_blocks(summed):
+        return
+    *others, row, channels = summed
+    if row not in c.window or not 1 < model.extents[row] <= WRITTEN_OUT:
+        return
+    inside = replaced(plan, summed=(*others, channels, row), window_inside=True, shares_row=True)
+    kept = model.kept_of_row(inside)
+    if kept and model.accumulators(plan) + kept <= model.core.vector_registers:
         yield inside
 
 

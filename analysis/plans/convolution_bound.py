@@ -69,19 +69,20 @@ class Bound:
         tiles = alone * -(-model.extents[axis] // wide) * np.ceil(extents / sizes).prod(axis=1)
         reading = tiles * from_l2 / model.rates.read_l2.core
         whole = model.in_parallel / self.inside / counted.rows
-        computing = whole * self._tile_cycles(counted, from_l2) / model.clock
+        computing = whole * self._tile_cycles(sizes, counted, from_l2) / model.clock
         together = np.maximum(computing + model.coming, reading)
-        return together + model.unhidden * reading + model.besides(self.packs, self.halo)
+        return together + model.unhidden_near * reading + model.besides(self.packs, self.halo)
 
-    def _tile_cycles(self, counted: Counted, from_l2: Numbers) -> Numbers:
+    def _tile_cycles(self, sizes: Numbers, counted: Counted, from_l2: Numbers) -> Numbers:
         """Cycles of tiles at least for which so many bytes come from L2. Terms written out may share all loads."""
         model, core = self.model, self.model.core
         rows, one, other = counted.rows, self.left, self.right
         left, right = counted.left / one.values, counted.right / other.values
         kept = 0.0 if model.is_window_alone else 1.0
-        whole = kept * (left * one.vectors + right * other.vectors)
-        single = kept * (left * one.elements + right * other.elements)
-        shuffles = kept * (left * one.shuffles + right * other.shuffles)
+        shared = self._shared(sizes)
+        whole = kept * (shared * left * one.vectors + right * other.vectors)
+        single = kept * (shared * left * one.elements + right * other.elements)
+        shuffles = kept * (shared * left * one.shuffles + right * other.shuffles)
         lines = from_l2 / model.terms / model.line
         if self.packs and self.lanes[0] in model.c.n and model.weights_are_far:
             lines = lines + counted.right
@@ -95,6 +96,21 @@ class Bound:
         ending = ending_cycles(core, rows, self.part * self.vectors)
         ending = ending + rows * self.vectors * leaving
         return model.padding.least * model.terms * step + ending
+
+    def _shared(self, sizes: Numbers) -> Numbers:
+        """The part of what tiles load of the image that is left where the places of a row of the window share it, if registers allow."""
+        model, part = self.model, np.ones(len(sizes))
+        row = self.summed[-min(len(self.summed), 2)]
+        dimension = model.c.left.dimension_of(row)
+        subscript = None if dimension is None else model.c.left.subscripts[dimension]
+        if subscript is None or row not in model.c.window or self.lanes[0] not in model.c.n:
+            return part
+        by, places = subscript.coefficients, model.extents[row]
+        for axis, size in zip(self.others, sizes.T, strict=True):
+            if by[axis]:
+                reach = (size - 1) * abs(by[axis]) + (places - 1) * abs(by[row]) + 1
+                part = part * np.minimum(reach / (size * places), 1.0)
+        return part
 
     def _read_from_l2(self, sizes: Numbers) -> Numbers:
         """Bytes that tiles read from L2: as of plans (`Model`), in whichever order they go through tiles."""

@@ -7,7 +7,7 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import inf, log2, prod
 
@@ -54,20 +54,24 @@ class Model(ConvolutionReads):
 
     def __init__(self, c: Contraction, target: Target):
         super().__init__(c, target)
+        is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
+        self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
+        """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
         self.rates, self.padding = target.rates, Padding(c)
         self.is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
         """of each axis whether neighbours along it are neighbours in the result's memory"""
         self.clock = cycles_per_second(target)
         self.unhidden, self.issued = unhidden_part(target), issued(target)
+        self.waits_at_ports = self.has_window and not self.is_window_alone
+        """whether what operands take of L1 is set against the multiply-adds of each term: of products the probed tile says all of it"""
+        self.unhidden_near = 0.0 if self.waits_at_ports else self.unhidden
+        """the part of what comes from L2 that arithmetic does not hide, beside that"""
         self.across = split_cycles(target)
         """cycles that a tile waits for a vector that lies across two lines; None where such a vector takes a load port twice"""
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._known_places: dict[tuple[object, ...], int] = {}
         self._image_bytes, self._weight_bytes = self.traffic.image, self.traffic.weights
-        is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
-        self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
-        """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
         after: Sequence[int] = () if c.finished is None else c.facts.nest(c.finished)
         counted = [pair for number in after for pair in c.facts.statements[number].operations]
         finishing = sum(count * name_cost(name) for name, count in counted)
@@ -135,7 +139,7 @@ class Model(ConvolutionReads):
             return computing + others
         reading = self._reading(plan, from_l2)
         together = max(computing + self._streaming(plan, computing), reading)
-        return together + self.unhidden * reading + others
+        return together + self.unhidden_near * reading + others
 
     def _tile_cycles(
         self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, leaving: float
@@ -149,14 +153,15 @@ class Model(ConvolutionReads):
         lanes = plan.lanes
         rows = prod([size for axis, size in sizes.items() if axis != lanes])
         left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
-        part = self._shared(plan, sizes) if plan.written_out else 1.0
+        part = self.shared(plan, sizes)
+        of_weights = 1.0 if plan.shares_row else part
         whole, single = (
-            part * (left.vectors + right.vectors),
-            part * (left.elements + right.elements),
+            part * left.vectors + of_weights * right.vectors,
+            part * left.elements + of_weights * right.elements,
         )
         # A load whose line is not in L1 takes a port again when that has come.
         single += part * left.elements * self.demand_miss_ratio(plan)
-        shuffles = part * (left.shuffles + right.shuffles)
+        shuffles = part * left.shuffles + of_weights * right.shuffles
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image
         hints += self.asked_lines(plan) if plan.prefetch_terms else 0
@@ -166,8 +171,13 @@ class Model(ConvolutionReads):
         splits = instruction * part * left.vectors * self._split_part(plan)
         across = 0.0 if self.across is None else splits * self.across
         twice = splits if self.across is None else 0.0
-        loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
-        step = max(instruction * (rows * vectors + shuffles) / core.fma_ports, loading)
+        adding = instruction * (rows * vectors + shuffles) / core.fma_ports
+        if self.waits_at_ports:
+            loading = core.loading_cycles(instruction * whole + twice, 0.0, instruction * single)
+            step = mixed(adding, loading + lines / core.load_ports)
+        else:
+            loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
+            step = max(adding, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, vectors)
@@ -185,8 +195,13 @@ class Model(ConvolutionReads):
         each = shuffles if elements > 1 else LANE_BY_LANE * self.lanes
         ending += rows * vectors * each
         # Each piece of memory that is less than whole vectors takes as many instructions as these.
+        pieces = rows * sizes[lanes] / elements
         wasted = -(-elements // self.lanes) - elements / self.lanes
-        ending += rows * sizes[lanes] / elements * wasted * leaving
+        ending += pieces * wasted * leaving
+        if (
+            leaving and not core.stores_by_masks
+        ):  # the last ones of a piece leave by halves, quarters and so on
+            ending += pieces * max((elements % self.lanes).bit_count() - 1, 0) / core.store_ports
         return self.summed(plan) * step + ending
 
     def _unforeseen_ends(self, plan: ConvolutionPlan) -> float:
@@ -197,6 +212,7 @@ class Model(ConvolutionReads):
         if plan.written_out or not (plan.block or run > FORESEEN):
             return 0.0
         part = self.written_out_part(plan) if plan.window_inside else 1.0
+        part = 0.0 if plan.shares_row else part
         ends = self.terms / run * (part + (1 - part) / row)
         return ends if plan.block else ends - 1
 
@@ -225,16 +241,23 @@ class Model(ConvolutionReads):
         wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
         return wide / self.line if moved or is_callers else 0.0
 
-    def _shared(self, plan: ConvolutionPlan, sizes: dict[int, int]) -> float:
-        """The part of a tile's loads of the image that are left where terms written out share them."""
+    def shared(self, plan: ConvolutionPlan, sizes: Mapping[int, int] | None = None) -> float:
+        """
+        The part of a tile's loads of the image that are left where terms written out share them: all, or those of a row of the window. Of a
+        whole tile if no sizes are given.
+        """
         c, part = self.c, 1.0
+        if not (plan.written_out or plan.shares_row):
+            return part
+        sizes = plan.sizes if sizes is None else sizes
+        written = plan.summed[-1:] if plan.shares_row else c.window
         for axis, size in sizes.items():
             dimension = c.left.dimension_of(axis)
             subscript = None if dimension is None else c.left.subscripts[dimension]
             if axis == plan.lanes or subscript is None:
                 continue
-            taps = prod(self.extents[k] for k in c.window if subscript.coefficients[k])
-            reach = 1 + sum((self.extents[k] - 1) * subscript.coefficients[k] for k in c.window)
+            taps = prod(self.extents[k] for k in written if subscript.coefficients[k])
+            reach = 1 + sum((self.extents[k] - 1) * subscript.coefficients[k] for k in written)
             distinct = min((size - 1) * subscript.coefficients[axis] + reach, size * taps)
             part *= distinct / (size * taps)
         return part
@@ -374,7 +397,7 @@ class Model(ConvolutionReads):
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
         reading = self._reading(plan, from_l2)
-        return mixed(computing, reading) - computing + self.unhidden * reading
+        return mixed(computing, reading) - computing + self.unhidden_near * reading
 
     def is_scattered(self, plan: ConvolutionPlan) -> bool:
         """Whether the image is read in more places at a time than prefetchers follow."""

@@ -43,7 +43,7 @@ def image_terms_ahead(model: Model, plan: ConvolutionPlan) -> int:
     step = model.step(plan.halo, c.left, channels) * c.left_bytes
     if plan.written_out or channels in c.window or step < model.line:
         return 0
-    loads = model.loaded(plan, c.left) + model.loaded(plan, c.right)
+    loads = model.loaded(plan, c.left) * model.shared(plan) + model.loaded(plan, c.right)
     lines = model.asked_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
     terms = model.terms_of_channels(plan)
     return terms_ahead(model.core, model.accumulators(plan), loads, lines, terms)

@@ -70,6 +70,11 @@ class ConvolutionPlan:
     the last axis of the window is the innermost one of the sum: neighbouring elements of the image are used one after the other, and a
     loop over channels ends once for each row of the window
     """
+    shares_row: bool = False
+    """
+    with `window_inside`: all places of a row of the window are written out in the loop over channels, and share the elements of the
+    image that several of them read
+    """
     between_hints: int = 0
     """
     the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
@@ -107,6 +112,7 @@ class ConvolutionPlan:
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
         words += ["a row of the window for each channel"] if self.window_inside else []
+        words += ["whose places share elements"] if self.shares_row else []
         words += [f"{self.block} channels at a time"] if self.block else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 from ...targets.target import Target
@@ -65,6 +66,30 @@ class ConvolutionReads:
                 count *= size
         one = self.loads_of_one(access, (lanes, sizes[lanes]), plan.packs)
         return one if count == 1 else one.times(count)
+
+    def kept_of_row(self, plan: ConvolutionPlan) -> int:
+        """
+        Registers for what a tile uses at several places of a row of the window, beside its sums: all weights of the row, one element of the
+        image at a time and the next one, which LLVM loads before the last use of it, where neighbours in the tile are neighbours there;
+        else the weights of one place, and each element from the first place that it is used at to the last. 0 where no two places use the
+        same. (One register less, and a sum of 28 x 16 went to memory and back for each channel.)
+        """
+        row, image = plan.summed[-1], self.c.left
+        dimension = image.dimension_of(row)
+        subscript = None if dimension is None else image.subscripts[dimension]
+        if subscript is None:
+            return 0
+        moving = [(a, n) for a, n in plan.tile[:-1] if self.left[a] != 0]
+        beside = [(a, n) for a, n in moving if subscript.coefficients[a]]
+        if len(beside) != 1:
+            return 0
+        (axis, size), by, places = beside[0], subscript.coefficients, self.extents[row]
+        others = prod(n for a, n in moving if a != axis)
+        elements = _most_at_once(size, by[axis], places, by[row])
+        weights = int(self.loaded(plan, self.c.right))
+        if not elements:
+            return 0
+        return places * weights + others + 1 if by[axis] == 1 else weights + elements * others
 
     def loads_of_one(self, access: Access, lanes: tuple[int, int], packs: bool) -> Loads:
         """Those of a tile that has so many elements along the axis in lanes, and one along each other."""
@@ -242,6 +267,26 @@ class ConvolutionReads:
             step += stride * (subscript.coefficients[axis] if subscript is not None else 0)
             stride *= extent if isinstance(extent, int) else 1
         return step
+
+
+@lru_cache(maxsize=1024)
+def _most_at_once(size: int, step: int, places: int, apart: int) -> int:
+    """
+    How many elements are between their first and their last use at once, of those that `size` neighbours, `step` apart, read at so many
+    places of a window that are `apart`, place by place; 0 where each is used once.
+    """
+    uses = [place * apart + n * step for place in range(places) for n in range(size)]
+    last = {element: at for at, element in enumerate(uses)}
+    if len(last) == len(uses):
+        return 0
+    kept: set[int] = set()
+    most = 0
+    for at, element in enumerate(uses):
+        kept.add(element)
+        most = max(most, len(kept))
+        if last[element] == at:
+            kept.remove(element)
+    return most
 
 
 def _stride(c: Contraction, access: Access, axis: int) -> int | None:

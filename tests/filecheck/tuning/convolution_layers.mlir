@@ -6,32 +6,32 @@
 // sizes and with a stride, 1x1 of large and of small images, a first layer, groups, and each channel by itself.
 
 // SPR: c3_56.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 11 terms ahead;
+// SPR-NEXT: chosen contraction: direct, tile 12x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches the image 16 terms ahead;
 // SPR: c3_28.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the image 11 terms ahead;
+// SPR-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the image 19 terms ahead;
 // SPR: c3_14.
-// SPR-NEXT: chosen contraction: direct, tile 8x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 9x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // SPR: c3_7.
-// SPR-NEXT: chosen contraction: direct, tile 2x7x32 of axes 1, 2, 0, copies the image with its border, packs weights, 128 channels at a time, prefetches the result, prefetches weights, prefetches the next block of them;
+// SPR-NEXT: chosen contraction: direct, tile 3x7x16 of axes 1, 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches weights, prefetches the next block of them;
 // SPR: c3_s2.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, 64 channels at a time, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 11 terms ahead;
+// SPR-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 17 terms ahead;
 // SPR: c1_56.
 // SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches rows of B 11 terms ahead;
 // SPR: c1_7.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 15 terms ahead;
 // SPR: first.
-// SPR-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 8x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result;
 // SPR: grouped.
 // SPR-NEXT: chosen windows: tile 7x48 of the result, axes 5 of the window written out, masks lanes outside of the image;
 // SPR: depthwise.
 // SPR-NEXT: chosen windows: tile 5x64 of the result, axes 3 of the window written out, masks lanes outside of the image;
 
 // ZEN3: c3_56.
-// ZEN3-NEXT: chosen contraction: direct, tile 5x2x8 of axes 0, 1, 2, copies the image with its border, blocks of weights inside of axes 1, 2, prefetches the result;
+// ZEN3-NEXT: chosen contraction: direct, tile 10x8 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 17 terms ahead;
 // ZEN3: c3_28.
-// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead, prefetches weights;
+// ZEN3-NEXT: chosen contraction: direct, tile 10x8 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches the image 17 terms ahead, prefetches weights;
 // ZEN3: c3_14.
-// ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 0, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// ZEN3-NEXT: chosen contraction: direct, tile 2x5x8 of axes 1, 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches weights;
 // ZEN3: c3_7.
 // ZEN3-NEXT: chosen contraction: direct, tile 4x3x8 of axes 1, 0, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // ZEN3: c3_s2.
@@ -48,21 +48,21 @@
 // ZEN3-NEXT: chosen windows: tile 10x8 of the result, axes 4, 3 of the window written out, masks lanes outside of the image;
 
 // ZEN5: c3_56.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 10 terms ahead;
+// ZEN5-NEXT: chosen contraction: direct, tile 12x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 14 terms ahead;
 // ZEN5: c3_28.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 10 terms ahead, prefetches weights;
+// ZEN5-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches the image 17 terms ahead, prefetches weights;
 // ZEN5: c3_14.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN5-NEXT: chosen contraction: direct, tile 2x5x32 of axes 1, 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches weights;
 // ZEN5: c3_7.
-// ZEN5-NEXT: chosen contraction: direct, tile 7x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches weights;
+// ZEN5-NEXT: chosen contraction: direct, tile 7x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches weights;
 // ZEN5: c3_s2.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 10 terms ahead;
+// ZEN5-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 15 terms ahead;
 // ZEN5: c1_56.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: c1_7.
 // ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N, prefetches A, prefetches rows of B 12 terms ahead;
 // ZEN5: first.
-// ZEN5-NEXT: chosen contraction: direct, tile 14x32 of axes 2, 0, copies the image with its border, packs weights, prefetches the result;
+// ZEN5-NEXT: chosen contraction: direct, tile 8x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result;
 // ZEN5: grouped.
 // ZEN5-NEXT: chosen windows: tile 19x16 of the result, axes 5 of the window written out, masks lanes outside of the image;
 // ZEN5: depthwise.

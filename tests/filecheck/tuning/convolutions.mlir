@@ -7,17 +7,16 @@
 // CHECK: scheduled as contraction: direct, tile {{.*}} copies the image with its border, packs weights
 // LOOP-LABEL: @padded.y
 // LOOP:         %image = loop.alloc arena : memref<1x30x64x30xf32>
-// LOOP:         %weights = loop.alloc arena : memref<2x3x3x64x32xf32>
+// LOOP:         %weights = loop.alloc arena : memref<2x3x64x3x32xf32>
 // LOOP:         loop.for parallel threads "f.tile"
 // LOOP:           loop.for parallel "oh
 // LOOP:             loop.alloc stack
 // LOOP:             loop.alloc register
 // LOOP:             loop.for reduction "kh"
-// LOOP-NEXT:          loop.for reduction "kw"
-// LOOP:                 loop.prefetch %y[
-// LOOP:                 loop.for reduction "c" %[[C:.*]] = 0 to 64
-// LOOP-NEXT:              loop.prefetch %image[0, {{.*}}, %[[C]] + {{.*}}], read, locality<3>
-// LOOP-NOT:                loop.if
+// LOOP:               loop.prefetch %y[
+// LOOP:               loop.for reduction "c" %[[C:.*]] = 0 to 64
+// LOOP-NEXT:            loop.prefetch %image[0, {{.*}}, %[[C]] + {{.*}}], read, locality<3>
+// LOOP-NOT:              loop.if
 // LOOP:                   loop.for parallel vector "f.each" {{.*}} to 32
 // LOOP:             loop.for parallel "panel.vector" {{.*}} to 2
 // LOOP-NEXT:          loop.for parallel vector "panel.lane" {{.*}} to 16
@@ -30,17 +29,22 @@ func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tens
   func.return %y : tensor<1x64x28x28xf32>
 }
 
-// Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole. A tile's
-// blocks of output channels are inside of its pixels: their vectors stay in registers, and pixels go by one at a time.
-// CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3, prefetches the result;
+// Blocked channels: weights are vectors as they are, the image is read where it is, and tiles are stored whole. A tile goes
+// through the pixels that it reads for a row of the window: each is used by up to three places, whose weights stay in registers.
+// CHECK: scheduled as contraction: direct, tile 10x2x16 of axes 2, 0, 3, a row of the window for each channel, whose places share elements, prefetches the result;
 // LOOP-LABEL: @blocked.y
 // LOOP-NOT:     loop.alloc arena
 // LOOP-NOT:     loop.alloc stack
 // LOOP:         loop.alloc register
-// LOOP:         loop.for reduction "cl"
-// LOOP-NEXT:      loop.for parallel unroll "ow.each"
-// LOOP-NEXT:        loop.for parallel unroll "f.each"
-// LOOP-NEXT:          loop.for parallel vector "l.each" {{.*}} to 16
+// LOOP:         loop.for reduction "kh"
+// LOOP:           loop.for reduction "cl"
+// LOOP-NOT:         loop.for reduction "
+// LOOP:             loop.for reduction unroll "kw.u1" {{.*}} = 0 to 2
+// LOOP-NEXT:          loop.for parallel unroll "f.each.u1"
+// LOOP-NEXT:            loop.for parallel vector "l.each.u1" {{.*}} to 16
+// LOOP:             loop.for reduction unroll "kw.u2" {{.*}} = 0 to 3
+// LOOP:             loop.for reduction unroll "kw.u9" {{.*}} = 0 to 3
+// LOOP:             loop.for reduction unroll "kw.u10" {{.*}} = 0 to 2
 func.func @blocked(%x: tensor<4x30x30x16xf32>, %w: tensor<4x4x3x3x16x16xf32>) -> tensor<4x28x28x16xf32> {
   %y = te.compute [%f = 4, %oh = 28, %ow = 28, %l = 16] add [%c = 4, %kh = 3, %kw = 3, %cl = 16] (%a = %x[%c, %oh + %kh, %ow + %kw, %cl], %b = %w[%f, %c, %kh, %kw, %cl, %l]) : (tensor<4x30x30x16xf32>, tensor<4x4x3x3x16x16xf32>) -> tensor<4x28x28x16xf32> {
     %p = arith.mulf %a, %b : f32
@@ -146,12 +150,13 @@ func.func @unblocked(%x: tensor<128x49x16xf32>) -> tensor<512x49xf32> {
   func.return %z : tensor<512x49xf32>
 }
 
-// A loop over few channels, which is inside of the window, is written out whole, and so is what finishes a tile: its
-// elements go there in registers.
-// CHECK: scheduled as contraction: direct, tile 14x2x16 of axes 2, 0, 3, copies the image with its border, packs weights
+// Of every other pixel a tile goes through the places of a row of the window, which share what is in registers from one to the next
+// but one. What finishes a tile is written out, too: its elements go there in registers.
+// CHECK: scheduled as contraction: direct, tile 8x2x16 of axes 2, 0, 3, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements
 // LOOP-LABEL: @few_channels.y_z
-// LOOP:         loop.for reduction "kw"
-// LOOP-NEXT:      loop.for reduction unroll "c" {{.*}} to 3 {
+// LOOP:         loop.for reduction "c" {{.*}} to 3 {
+// LOOP:           loop.for reduction unroll "kw" {{.*}} = 0 to 7 {
+// LOOP-NEXT:        loop.for parallel unroll "ow.each"
 // LOOP:         loop.for parallel unroll "ow.finish"
 // LOOP-NEXT:      loop.for parallel unroll "f.finish"
 // LOOP-NEXT:        loop.for parallel vector "g.finish"

@@ -6,7 +6,7 @@
 // outputs of a group fill: where a core has more ports for loads than they need both are predicted to take as long.
 
 // WIDE: wide_groups.
-// WIDE-NEXT: chosen contraction: direct, tile 14x32 of axes 3, 1,
+// WIDE-NEXT: chosen contraction: direct, tile 14x16 of axes 3, 1,
 // CHECK: narrow_groups.
 // CHECK-NEXT: chosen windows: tile
 // CHECK: depthwise.
