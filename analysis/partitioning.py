@@ -11,6 +11,11 @@ Cuts: TypeAlias = Mapping[int, int]
 """Buffers, with the dimension of each that the iterations of a loop move along."""
 
 
+def is_shared(facts: KernelFacts) -> bool:
+    """Whether the program's threads share a buffer of the kernel between its kernels, so that it matters which thread computes what."""
+    return any(buffer.shared is not None for buffer in facts.buffers)
+
+
 def written_last(facts: KernelFacts) -> Statement | None:
     """The last statement that writes what belongs to others; None where there is none, or what is computed is not all known."""
     written = [s for s in facts.statements if facts.buffers[s.write.buffer].home is Home.RESULT]

@@ -16,11 +16,6 @@ their tiles, and so in how many blocks of which axis there are for the threads.
 """
 
 
-def is_shared(c: Contraction) -> bool:
-    """Whether the program's threads share a buffer of the kernel between its kernels, so that it matters which thread computes what."""
-    return any(buffer.shared is not None for buffer in c.facts.buffers)
-
-
 def waiting_for_threads(
     plan: ConvolutionPlan, c: Contraction, seconds: float, target: Target
 ) -> float:

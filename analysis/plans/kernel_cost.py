@@ -20,6 +20,7 @@ from ..facts import (
     find_window_reduction,
     only_contraction,
 )
+from ..partitioning import is_shared
 from . import contraction, convolution, convolution_threads, dot_products, row_blocks, rows, windows
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
@@ -75,11 +76,11 @@ def _convolutions(
     direct: Contraction, target: Target, n: int
 ) -> list[tuple[ConvolutionPlan, Cost]]:
     """Plans of direct convolution: `n`, or some more where what threads wait for each other tells them apart."""
-    is_shared = target.cores > 1 and convolution_threads.is_shared(direct)
+    waits = target.cores > 1 and is_shared(direct.facts)
     found: list[tuple[ConvolutionPlan, Cost]] = []
-    for plan in convolution.propose(direct, target, max(n, ASKED) if is_shared else n):
+    for plan in convolution.propose(direct, target, max(n, ASKED) if waits else n):
         cost = convolution.cost(plan, direct, target)
-        if is_shared:
+        if waits:
             waiting = convolution_threads.waiting_for_threads(plan, direct, cost.seconds, target)
             cost = cost_of((*cost.terms, ("waiting for threads", waiting)))
         found.append((plan, cost))

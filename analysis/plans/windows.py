@@ -12,6 +12,7 @@ from functools import lru_cache
 from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import WindowReduction
+from ..partitioning import is_shared
 from . import windows_threads
 from .cost import Cost, cost_of
 from .windows_cost import Model
@@ -38,7 +39,7 @@ def propose_with_costs(
     The same plans with their predicted times; of a program whose threads share its buffers with what these wait for each other, and
     those with which all are done first.
     """
-    if target.cores == 1 or not windows_threads.is_shared(found):
+    if target.cores == 1 or not is_shared(found.facts):
         return [(plan, cost(plan, found, target)) for plan in propose(found, target, n)]
     plans: list[tuple[WindowsPlan, Cost]] = []
     for plan in _proposed(found, target):

@@ -11,11 +11,6 @@ from .windows_copies import copied_along
 from .windows_plan import WindowsPlan
 
 
-def is_shared(r: WindowReduction) -> bool:
-    """Whether the program's threads share a buffer of the kernel between its kernels, so that it matters which thread computes what."""
-    return any(buffer.shared is not None for buffer in r.facts.buffers)
-
-
 def waiting_for_threads(
     plan: WindowsPlan, r: WindowReduction, seconds: float, target: Target
 ) -> float:

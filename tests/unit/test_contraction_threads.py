@@ -12,6 +12,7 @@ from stepwell.analysis.facts import (
     facts_of_loops,
     find_convolutions,
 )
+from stepwell.analysis.partitioning import is_shared
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans import convolution, convolution_threads
 from stepwell.analysis.plans.contraction_problem import problem_of
@@ -206,7 +207,7 @@ def test_direct_convolution_waits_for_lines_and_for_the_thread_with_most_tiles()
     plan = replace(
         convolution.propose(alone, target)[0], tile=((pixels, 14), (channels, 32)), skips=()
     )
-    assert not convolution_threads.is_shared(alone) and convolution_threads.is_shared(shared)
+    assert not is_shared(alone.facts) and is_shared(shared.facts)
     waits = [
         convolution_threads.waiting_for_threads(plan, one, 100e-6, target)
         for one in (alone, shared)
