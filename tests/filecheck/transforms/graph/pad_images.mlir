@@ -1,7 +1,7 @@
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=skylake-avx512}' | filecheck %s
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=skylake-avx512}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=skylake-avx512 opt=quick}' | filecheck %s --check-prefix OFF
-// RUN: stepwell-opt %s -p 'graph-pad-images{target=skylake-avx512},convert-graph-to-te,te-fuse,te-bufferize' | filecheck %s --check-prefix PLACED
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen3}' | filecheck %s
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen3}' --remarks 2>&1 | filecheck %s --check-prefix REMARK
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen3 opt=quick}' | filecheck %s --check-prefix OFF
+// RUN: stepwell-opt %s -p 'graph-pad-images{target=zen3},convert-graph-to-te,te-fuse,te-bufferize' | filecheck %s --check-prefix PLACED
 // RUN: stepwell-opt %s -p 'graph-pad-images{target=zen4}' | filecheck %s --check-prefix LEFT-OUT
 
 // OFF-NOT: graph.pad
