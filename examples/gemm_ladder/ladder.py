@@ -71,7 +71,7 @@ class Rung:
 
     @property
     def threads(self) -> int:
-        """As many as there are cores where the script has a parallel loop; rules' parallel loops run on one, too."""
+        """As many as there are cores where the script has a parallel loop, else one."""
         is_parallel = self.path and "schedule.parallel" in self.path.read_text()
         return sw.Target.host().cores if is_parallel else 1
 
@@ -167,8 +167,8 @@ def scheduled(rung: Rung, m: int, n: int, k: int, tile: Tile = FILE_TILE) -> sw.
 
 
 def script_by_rules(kernel: str) -> str:
-    """The text of the script that rules write for a kernel on this machine."""
-    return script_text(schedule_kernels(parse_text(kernel), sw.Target.host()))
+    """The text of the script that rules write for a kernel on one core of this machine, as the rung runs on one thread."""
+    return script_text(schedule_kernels(parse_text(kernel), sw.Target.host().alone))
 
 
 _LABEL = re.compile(r"^([\w.$]+):")

@@ -91,6 +91,21 @@ def test_script_applies_as_it_stands(ladder: ModuleType, name: str):
     assert sw.Schedule(FOLDER / "gemm.mlir", script=rung.path.read_text()).run().remaining == ()
 
 
+def test_rules_decide_for_the_thread_that_their_rung_runs_on(
+    ladder: ModuleType, monkeypatch: pytest.MonkeyPatch
+):
+    """Not as for a call that all cores share."""
+    target = sw.Target.parse("zen4:cores=2")
+    monkeypatch.setattr(sw.Target, "host", lambda: target)
+    text = ladder.kernel(1024, 1024, 1024)
+    alone, together = (
+        ladder.script_text(ladder.schedule_kernels(ladder.parse_text(text), cores))
+        for cores in (target.alone, target)
+    )
+    assert rung_of(ladder, "12_by_rules").threads == 1
+    assert ladder.script_by_rules(text) == alone != together
+
+
 def test_the_tile_fills_the_registers_of_the_target(ladder: ModuleType):
     """6 by 16 with AVX2, as in BLIS for Haswell; 14 by 32 with AVX-512."""
     small, large = (sw.Target.parse(name) for name in ("x86-64-v3", "x86-64-v4"))
