@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from ...targets.target import Target
-from ..facts import Contraction, Home
-from ..partitioning import bytes_of_others
+from ..facts import Contraction
 from .convolution_plan import ConvolutionPlan
-from .cost import kept_bytes
-from .threads import others_seconds, team
+from .threads import team, waiting_along
 
 ASKED = 8
 """
@@ -29,14 +27,11 @@ def waiting_for_threads(
     threads = team(target)
     if target.cores == 1:
         return 0.0
-    arguments = (one.bytes or 0 for one in c.facts.buffers if one.home is not Home.SCRATCH)
-    stays = sum(arguments) <= threads * kept_bytes(target.core.cache(2))
     waits = [seconds * (1 - 1 / threads)]
     for axis in c.parallel:
         extent, size = c.extent((axis,)), plan.size(axis)
         blocks = -(-extent // size)
         if blocks >= threads:
             most = min(-(-blocks // threads) * size / extent, 1.0)
-            others = bytes_of_others(c.facts, c.statement, axis) if stays else 0
-            waits.append(seconds * (most - 1 / threads) + others_seconds(others, target))
+            waits.append(waiting_along(c.facts, c.statement, axis, most, seconds, target))
     return threads * min(waits)

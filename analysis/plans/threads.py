@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import inf, prod
 
 from ...targets.target import Target
-from .cost import balanced, round_up
+from ..facts import Home, KernelFacts, Statement
+from ..partitioning import bytes_of_others
+from .cost import balanced, kept_bytes, round_up
 
 PARALLEL_WORK = 1 << 20
 """Multiply-adds from which blocks are dealt to threads: about ten microseconds of one core, several times a team's start."""
@@ -54,6 +56,20 @@ def others_seconds(bytes_: float, target: Target) -> float:
     """
     threads = team(target)
     return line_seconds(bytes_ * (1 - 1 / threads) / threads, target)
+
+
+def waiting_along(
+    facts: KernelFacts, statement: Statement, axis: int, most: float, seconds: float, target: Target
+) -> float:
+    """
+    How long each thread waits where a statement, which takes one core `seconds`, is dealt out along an axis, and one thread has a part
+    `most` of it: for that one, and for lines of buffers that the program's threads share another way, as long as all arguments stay in their L2.
+    """
+    threads = team(target)
+    arguments = (one.bytes or 0 for one in facts.buffers if one.home is not Home.SCRATCH)
+    stays = sum(arguments) <= threads * kept_bytes(target.core.cache(2))
+    others = bytes_of_others(facts, statement, axis) if stays else 0
+    return seconds * (most - 1 / threads) + others_seconds(others, target)
 
 
 def chosen_for_threads(trips: Sequence[int], seconds: float, target: Target) -> int | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ...targets.target import Target
-from ..facts import Home, WindowReduction
-from ..partitioning import bytes_of_others
-from .cost import kept_bytes
-from .threads import others_seconds, team
+from ..facts import WindowReduction
+from .threads import team, waiting_along
 from .windows_copies import copied_along
 from .windows_plan import WindowsPlan
 
@@ -26,16 +24,13 @@ def waiting_for_threads(
     threads = team(target)
     if target.cores == 1:
         return 0.0
-    arguments = (one.bytes or 0 for one in r.facts.buffers if one.home is not Home.SCRATCH)
-    stays = sum(arguments) <= threads * kept_bytes(target.core.cache(2))
     waits, sizes, around = [seconds * (1 - 1 / threads)], dict(plan.tile), 1
     copied = copied_along(plan, r)[-1:]
     for axis in plan.order(r.parallel):
         blocks = -(-r.extent(axis) // sizes.get(axis, 1))
         if blocks >= threads and (around == 1 or blocks % threads == 0):
             most = -(-blocks // threads) / blocks
-            others = bytes_of_others(r.facts, r.statement, axis) if stays else 0
-            waits.append(seconds * (most - 1 / threads) + others_seconds(others, target))
+            waits.append(waiting_along(r.facts, r.statement, axis, most, seconds, target))
         around *= blocks
         if axis in copied:
             break
