@@ -63,11 +63,6 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.read = {access.buffer for s in self.facts.statements for access in s.reads}
-        results = {s.write.buffer for s in self.facts.statements} - self.read
-        self.written = sum(
-            self.facts.buffers[n].bytes or 0 for n in results if _is_given(self.facts, n)
-        )
-        """bytes of what is written and not read: it lies where others were before, in the caches of the threads that had these"""
 
     @staticmethod
     def of(name: str, facts: KernelFacts, target: Target, threads: int) -> Kernel:
@@ -133,10 +128,6 @@ def ways(facts: KernelFacts, threads: int) -> list[Way]:
     return [way for way in found if way is not None]
 
 
-def _is_given(facts: KernelFacts, buffer: int) -> bool:
-    return facts.buffers[buffer].home is Home.RESULT
-
-
 def _way(facts: KernelFacts, last: Statement, dimension: int, threads: int) -> Way | None:
     """That by one dimension of what the last statement writes; None where its loop is not parallel, or too short."""
     axis = axis_along(last, last.write, dimension)
@@ -194,9 +185,9 @@ def choose(calls: Sequence[Call], target: Target, threads: int) -> None:
         best = found if best is None or found[0] < best[0] else best
     for kernel, way in zip(kernels, best[1] if best else (), strict=True):
         kernel.way = way
-    every, most = list(dict.fromkeys(call.kernel for call in calls)), costs.of_all()
+    every, most = list(dict.fromkeys(call.kernel for call in calls)), costs.total()
     _leave_alone(every, is_alone=True)
-    if costs.of_all() >= most:
+    if costs.total() >= most:
         _leave_alone(every, is_alone=False)
 
 
@@ -250,39 +241,15 @@ class _Costs:
         return sum(map(self.of, self.calls))
 
     def of(self, call: Call) -> float:
-        """Of a call: what its threads wait for each other, and for what is not in the cache of their core."""
-        kernel, threads = call.kernel, self.threads
-        if not kernel.ways:
-            return 0.0
-        trips = kernel.ways[kernel.way].trips
-        seconds = kernel.seconds * (-(-trips // threads) / trips - 1 / threads)
-        used = sum(facts.bytes or 0 for facts in kernel.facts.buffers)
-        stays = min(self.near * threads / max(used, 1), 1.0)
-        for buffer, facts in enumerate(kernel.facts.buffers[: len(call.memory)]):
-            if facts.bytes is None or buffer not in kernel.read:
-                continue
-            cut, others = kernel.cut(buffer), facts.bytes * (1 - 1 / threads)
-            if cut is None:
-                rate = self.target.rates.beyond_l2.core
-                is_made = facts.home is not Home.CONSTANT
-                seconds += line_seconds(others, self.target) if is_made else others / rate
-            elif given := call.given(buffer):
-                strange = sum(not alike(span, kernel.span(buffer, cut)) for span in given)
-                lines = stays * strange / len(given) * others / threads
-                seconds += line_seconds(lines, self.target)
-        return seconds
-
-    def of_all(self) -> float:
-        """What all kernels take longer than an even share of their work, those included that one thread has."""
-        return sum(map(self._beyond_share, self.calls))
-
-    def _beyond_share(self, call: Call) -> float:
+        """
+        What a call takes longer than an even share of its work: its threads wait for each other, and for what is not in the cache
+        of their core.
+        """
         kernel, way, threads = call.kernel, call.kernel.chosen, self.threads
         seconds = kernel.seconds * (-(-way.trips // threads) / way.trips - 1 / threads)
         seconds += AWAKE_SECONDS if way.is_dealt else 0.0
         used = sum(facts.bytes or 0 for facts in kernel.facts.buffers)
         stays = min(self.near * threads / max(used, 1), 1.0)
-        moved = 0.0
         for buffer, facts in enumerate(kernel.facts.buffers[: len(call.memory)]):
             if facts.bytes is None or buffer not in kernel.read:
                 continue
@@ -293,8 +260,7 @@ class _Costs:
             else:
                 part = self._part_of_others(call, buffer, stays)
                 seconds += line_seconds(facts.bytes * part, self.target)
-                moved = max(moved, part if call.writers.get(buffer) else 0.0)
-        return seconds + line_seconds(moved * kernel.written, self.target)
+        return seconds
 
     def _part_of_others(self, call: Call, buffer: int, stays: float) -> float:
         """
@@ -358,7 +324,7 @@ def _dimension(calls: Sequence[Call], buffer: int) -> int | None:
     kernel = calls[0].kernel
     given = {span for call in calls for span in call.given(buffer)}
     if not given:
-        is_written = _is_given(kernel.facts, buffer)
+        is_written = kernel.facts.buffers[buffer].home is Home.RESULT
         return kernel.cut(buffer) if is_written else None
     spans = kernel.spans(buffer)
     return next(
