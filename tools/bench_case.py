@@ -144,15 +144,19 @@ def _matching(program: str, names: Sequence[str], suite: Path) -> list[str]:
 def load_suite(path: Path) -> Sequence[Case]:
     """The `CASES` of a suite's file. Raises StepwellError when there are none."""
     if not path.is_file():
-        raise StepwellError(
-            f"found no suite, expected {' or '.join(SUITES)}, which a checkout of Stepwell has, or a file; name a "
-            "program to measure, or a suite with --suite",
-            where=str(path),
-        )
+        raise StepwellError(_no_suite(path), where=str(path))
     cases: Any = getattr(_module(path), "CASES", None)
     if not isinstance(cases, tuple | list) or not cases:
         raise StepwellError("found no CASES, expected a tuple of Case; define it", where=str(path))
     return cases  # pyright: ignore[reportUnknownVariableType]
+
+
+def _no_suite(path: Path) -> str:
+    """What is said of a suite that is not there: a name that none has, a file, or those that only a checkout has."""
+    if path in SUITES.values():
+        return "found no suite, which only a checkout of Stepwell has; name a program to measure, or a file of yours with --suite"
+    remedy = did_you_mean(str(path), SUITES, "give the path of a Python file that defines CASES")
+    return f"found no suite of this name, expected {' or '.join(SUITES)}, or a file; {remedy}"
 
 
 def _module(path: Path) -> ModuleType:

@@ -403,7 +403,8 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         (["softmax", "--seconds", "0"], "found --seconds 0, expected more than 0"),
         (["softmax", "--json", "/no/such/x.json"], "/no/such: found no such folder"),
         (["softmax", "--roofline", "x.gif"], "found a picture ending in '.gif'"),
-        (["softmax", "--suite", "/no/suite.py"], "/no/suite.py: found no suite, expected"),
+        (["softmax", "--suite", "/no/suite.py"], "/no/suite.py: found no suite of this name, exp"),
+        (["softmax", "--suite", "netwerks"], "or a file; did you mean 'networks'?"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
