@@ -156,15 +156,16 @@ def _run_layers(args: argparse.Namespace, shapes: Mapping[str, str]) -> int:
     from .bench_layers import show_layers
 
     if not args.programs:
-        raise StepwellError("found --layers without a program, expected IN.onnx; name one")
+        raise StepwellError("found --layers without a program, expected a model; name one")
+    wanted = requests(args.programs, shapes, args.suite, args.fp, args.target)
     check_cores(args.threads)
     host, target = Target.host(), Target.parse(args.target)
     _check_target(target)
     print("\n".join(_title(host, target, args)), flush=True)
     options = Options(args.target, args.fp, args.threads)
-    for name in args.programs:
-        print(name, flush=True)
-        show_layers(name, shapes, options, args.threads, args.seconds)
+    for request in wanted:
+        print(request.program, flush=True)
+        show_layers(request, options, args.seconds)
     return 0
 
 

@@ -183,12 +183,16 @@ def _module(path: Path) -> ModuleType:
 # From a request to a program.
 
 
+def case_of(request: Request) -> Case:
+    """The case of its suite that a request names."""
+    cases = load_suite(Path(request.suite))
+    return next(case for case in cases if case.name == request.program)
+
+
 def prepare(request: Request) -> Prepared:
     """The program and its arrays. Raises StepwellError for whatever is wrong with either."""
     if request.in_suite:
-        cases = load_suite(Path(request.suite))
-        case = next(case for case in cases if case.name == request.program)
-        return prepare_case(case, request.fp, request.target)
+        return prepare_case(case_of(request), request.fp, request.target)
     program = load_program(request.program, make_context(), shapes=request.shapes)
     signature = signature_of(entry_function(program.module, program.entry))
     arrays = [

@@ -1,5 +1,5 @@
 """
-`stepwell bench MODEL.onnx --layers`: the kernels of a model beside those of ONNX Runtime.
+`stepwell bench MODEL.onnx --layers`: the kernels of a model, a file or one of a suite's, beside those of ONNX Runtime.
 
 Both runtimes fuse nodes, each in its own way, and call what comes out after the node or the tensor that it ends with. A
 kernel of theirs belongs to the first of ours whose result is made of its result; kernels of ours to which none belongs
@@ -27,6 +27,8 @@ from ..frontend.lowered import Lowered
 from ..frontend.profile import Profiler
 from ..frontend.text import make_context
 from ..frozen import frozen
+from .bench_case import Request, case_of
+from .bench_models import ModelFile, import_for
 from .bench_peers import settings
 from .load_program import load_program
 from .run import make_inputs
@@ -67,9 +69,7 @@ class Layer:
         return sum(kernel.seconds for kernel in self.theirs)
 
 
-def show_layers(
-    path: str, shapes: Mapping[str, str], options: Options, threads: int, seconds: float
-) -> None:
+def show_layers(request: Request, options: Options, seconds: float) -> None:
     """
     Print the table of a model's layers.
 
@@ -78,7 +78,38 @@ def show_layers(
     """
     if not find_spec("onnxruntime"):
         raise StepwellError("found no onnxruntime, expected it installed; install it for --layers")
-    program = load_program(path, make_context(), shapes=shapes)
+    model = _of_suite(request, options) if request.in_suite else _of_file(request, options)
+    ours = Profiler(model.lowered, options.threads)
+    with TemporaryDirectory() as folder:
+        peer = _OnnxRuntime(model.proto, model.feeds, options.threads, Path(folder))
+        ours.run(*model.inputs)
+        peer.run()
+        start = perf_counter()
+        while len(ours) <= LEAST_ROUNDS or perf_counter() - start < 2 * seconds:
+            ours.run(*model.inputs)
+            peer.run()
+        own = [
+            Timed(time.kernel, time.source.removeprefix(f"{model.path}: "), time.seconds)
+            for time in ours.times(min)
+        ]
+        layers = matched(model.proto, own, peer.times())
+    _print_table(layers)
+
+
+@frozen
+class _Model:
+    """A model for both: what ours is called with, and by name what ONNX Runtime is."""
+
+    path: str
+    proto: ModelProto
+    lowered: Lowered
+    inputs: Sequence[Array]
+    feeds: Mapping[str, Array]
+
+
+def _of_file(request: Request, options: Options) -> _Model:
+    path = request.program
+    program = load_program(path, make_context(), shapes=request.shapes)
     if program.model is None:
         raise StepwellError(
             "found a program that is no ONNX model, expected one for --layers; use `stepwell profile`",
@@ -87,21 +118,21 @@ def show_layers(
     signature = signature_of(entry_function(program.module, None))
     inputs = make_inputs(signature, {}, {}, 0)
     feeds = {spec.name: array for spec, array in zip(signature.inputs, inputs, strict=True)}
-    ours = Profiler(Lowered(program.module, name=path, options=options), threads)
-    with TemporaryDirectory() as folder:
-        peer = _OnnxRuntime(program.model.proto, feeds, threads, Path(folder))
-        ours.run(*inputs)
-        peer.run()
-        start = perf_counter()
-        while len(ours) <= LEAST_ROUNDS or perf_counter() - start < 2 * seconds:
-            ours.run(*inputs)
-            peer.run()
-        own = [
-            Timed(time.kernel, time.source.removeprefix(f"{path}: "), time.seconds)
-            for time in ours.times(min)
-        ]
-        layers = matched(program.model.proto, own, peer.times())
-    _print_table(layers)
+    lowered = Lowered(program.module, name=path, options=options)
+    return _Model(path, program.model.proto, lowered, inputs, feeds)
+
+
+def _of_suite(request: Request, options: Options) -> _Model:
+    case = case_of(request)
+    file = case.ours
+    if not isinstance(file, ModelFile):
+        raise StepwellError(
+            f"found '{case.name}', which is no ONNX model, expected one for --layers; name a model of the suite, or a file",
+            where=request.suite,
+        )
+    imported = import_for(file, case.arguments, options)
+    feeds = dict(zip(imported.arguments, imported.arrays, strict=True)) | dict(file.constants)
+    return _Model(str(file.path), file.proto(), imported.lowered, imported.arrays, feeds)
 
 
 class _OnnxRuntime:

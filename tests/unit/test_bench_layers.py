@@ -75,7 +75,7 @@ def test_a_program_that_is_no_model_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 def test_layers_need_a_program(capsys: pytest.CaptureFixture[str]):
     assert main(["bench", "--layers"]) == 1
-    assert "found --layers without a program, expected IN.onnx; name one" in capsys.readouterr().err
+    assert "found --layers without a program, expected a model; name one" in capsys.readouterr().err
 
 
 def test_the_command_prints_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -85,3 +85,27 @@ def test_the_command_prints_both_sides(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["bench", str(path), "--layers", "--seconds", "0.01"]) == 0
     printed = capsys.readouterr().out
     assert "relu_a" in printed and "total" in printed and "Conv" in printed
+
+
+def test_models_of_a_suite_have_layers_and_other_cases_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """A suite says the shapes of the inputs."""
+    pytest.importorskip("onnxruntime")
+    save(block(), tmp_path / "block.onnx")
+    inputs = {one.name: "1x4x6x6xf32" for one in block().graph.input}
+    suite = tmp_path / "cases.py"
+    suite.write_text(
+        "from pathlib import Path\n"
+        "from stepwell.tools.bench_case import Case\n"
+        "from stepwell.tools.bench_models import ModelFile\n"
+        f"model = ModelFile(Path({str(tmp_path / 'block.onnx')!r}))\n"
+        f"CASES = [Case('block', model, {inputs}), Case('add', lambda x: x + x, {{'x': '4xf32'}})]\n"
+    )
+    command = ["bench", "--suite", str(suite), "--layers", "--seconds", "0.01"]
+    assert main([*command, "block"]) == 0
+    assert "relu_a" in capsys.readouterr().out
+    assert main([*command, "add"]) == 1
+    assert (
+        "found 'add', which is no ONNX model, expected one for --layers" in capsys.readouterr().err
+    )
