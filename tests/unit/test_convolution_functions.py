@@ -111,7 +111,10 @@ def test_transposed(stride, cut, more, dilation):
         (lambda x: sw.conv(x, x, np.zeros(3, np.float32)), "found a bias of shape \\[3\\]"),
         (lambda x: sw.conv(x, x, groups=5), "found 5 groups of 4 channels"),
         (lambda x: sw.conv(x, x, groups=1.0), "found 1.0 for groups, expected an integer"),
-        (lambda x: sw.conv_transpose(x, x, groups="2"), "found '2' for groups, expected an integer"),
+        (
+            lambda x: sw.conv_transpose(x, x, groups="2"),
+            "found '2' for groups, expected an integer",
+        ),
     ],
 )
 def test_mistakes(function, message):
