@@ -50,6 +50,8 @@ def load(
     text = path if isinstance(path, str) and "\n" in path else None
     path = Path("main") if text is not None else checked_path(path)
     if path.suffix == ".onnx":
+        for what, given in (("shapes", shapes), ("constants", constants)):
+            _check_mapping(given, what)
         return load_model(path, shapes or {}, constants or {}, options)
     if shapes or constants:
         raise StepwellError(
@@ -64,6 +66,13 @@ def load(
     verify(module)
     bring_in(module)
     return Lowered(module, name=path.stem, options=options)
+
+
+def _check_mapping(given: object, what: str) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        raise StepwellError(
+            f"found a {type(given).__name__} as {what}, expected a dictionary by the names of inputs; write {what}={{'x': …}}"
+        )
 
 
 def load_model(

@@ -227,12 +227,9 @@ def link_for_good(
     """
     objects = objects_of([text], CodeGenerator.of("host", quick=quick), compiled_store())
     code = _linked(objects, symbols, exported)
-    _kept.append(code)
+    # A reference that nobody gives back: at its end the interpreter lets go what modules hold, and threads of the pool still wait there.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     return code.addresses
-
-
-_kept: list[LinkedCode] = []
-"""What is never unloaded."""
 
 
 def aligned(array: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,10 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(request.program for request in wanted))
         return 0
     check_cores(args.threads)
-    if not args.seconds > 0:
-        raise StepwellError(f"found --seconds {args.seconds:g}, expected more than 0; mend it")
+    if not 0 < args.seconds < inf:
+        raise StepwellError(
+            f"found --seconds {args.seconds:g}, expected a number of more than 0; mend it"
+        )
     host, target = Target.host(), Target.parse(args.target)
     _check_target(target)
     _check_outputs(args, host)

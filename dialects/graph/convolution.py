@@ -159,6 +159,13 @@ def _by_axis(numbers: Mapping[str, Sizes]) -> list[tuple[int, int, int, int]]:
     return list(zip(*(numbers[name] for name in names), strict=True))
 
 
+def _by_groups(groups: int, images: Array, weights: Array) -> tuple[Array, Array]:
+    """With an axis for groups before channels and outputs, of which there may be none."""
+    (count, channels, *sizes), (outputs, *rest) = images.shape, weights.shape
+    by_group = images.reshape(count, groups, channels // groups, *sizes)
+    return by_group, weights.reshape(groups, outputs // groups, *rest)
+
+
 def _checked_channels(found: int, expected: int) -> None:
     if DYNAMIC_INDEX not in (found, expected) and found != expected:
         raise VerifyException(
@@ -196,8 +203,7 @@ class ConvOp(ConvolutionOp, DefinedInTe):
         low, high = ([max(each[n], 0) for each in window] for n in (2, 3))
         high = [most + stride for most, (stride, _, _, _) in zip(high, window, strict=True)]
         wide = np.pad(x, [(0, 0), (0, 0), *zip(low, high, strict=True)])
-        wide = wide.reshape(x.shape[0], groups, -1, *wide.shape[2:])
-        w = w.reshape(groups, -1, *w.shape[1:])
+        wide, w = _by_groups(groups, wide, w)
         y = np.zeros((x.shape[0], groups, w.shape[1], *extents[2:]), x.dtype)
         for tap in every(*(range(taps) for taps in w.shape[3:])):
             starts = [
@@ -212,7 +218,7 @@ class ConvOp(ConvolutionOp, DefinedInTe):
             )
             part = wide[(..., *places)]
             y += np.einsum("ngc...,gfc->ngf...", part, w[(..., *tap)])
-        return y.reshape(x.shape[0], -1, *extents[2:])
+        return y.reshape(extents)
 
     def define(self, te: TeBuilder) -> SSAValue:
         """As above; where several channels are in several groups, with an axis for groups, which reshapes take off."""
@@ -321,8 +327,7 @@ class ConvTransposeOp(ConvolutionOp, DecomposableInParts):
         ]
         x = np.pad(x, [(0, 0), (0, 0), *zip(first, last, strict=True)])
         sizes = x.shape[2:]
-        x = x.reshape(x.shape[0], groups, -1, *sizes)
-        w = w.reshape(groups, -1, *w.shape[1:])
+        x, w = _by_groups(groups, x, w)
         starts = [
             before * stride + low for before, (stride, _, low, _) in zip(first, window, strict=True)
         ]

@@ -47,7 +47,7 @@ def conv(
     strides, dilations = numbers(stride, rank, "stride"), numbers(dilation, rank, "dilation")
     reaches = [step * (taps - 1) + 1 for step, taps in zip(dilations, w.shape[2:], strict=True)]
     before, after = pads(padding, x.shape[2:], reaches, strides)
-    y = record(graph.ConvOp, x, w, strides, dilations, before, after, groups)
+    y = record(graph.ConvOp, x, w, strides, dilations, before, after, *numbers(groups, 1, "groups"))
     return y if b is None else biased(y, b)
 
 
@@ -79,7 +79,8 @@ def conv_transpose(
     before, after = explicit_pads(padding, rank)
     more = numbers(output_padding, rank, "output_padding")
     after = tuple(end - extra for end, extra in zip(after, more, strict=True))
-    y = record(graph.ConvTransposeOp, x, w, strides, dilations, before, after, groups)
+    (count,) = numbers(groups, 1, "groups")
+    y = record(graph.ConvTransposeOp, x, w, strides, dilations, before, after, count)
     phases = prod(map(min, strides, y.shape[2:]))
     if phases > MOST_PHASES:
         raise StepwellError(

@@ -11,6 +11,7 @@ from onnx import TypeProto, ValueInfoProto
 from ...errors import StepwellError
 from ...frozen import frozen
 from ...spelling import did_you_mean, few_names
+from ..numpy.arguments import integers
 from .reading import Model, shortened
 from .tensors import required_dtype
 
@@ -49,7 +50,7 @@ def arguments_of(model: Model, shapes: Shapes, constants: Mapping[str, Any]) -> 
         if name in constants:
             continue
         dtype = required_dtype(value.type.tensor_type.elem_type, f"input '{shortened(name)}'")
-        shape = declared[name] if name not in shapes else _given(shapes[name])
+        shape = declared[name] if name not in shapes else _given(shapes[name], name)
         known = tuple(extents.get(one, one) if isinstance(one, str) else one for one in shape or ())
         if shape is None or any(not isinstance(one, int) for one in known):
             open_inputs[shortened(name)] = None if shape is None else known
@@ -125,17 +126,17 @@ def _dimensions(
     extents: dict[str, int] = {}
     for name, value in shapes.items():
         if name not in declared:
-            given = _given(value)
-            if len(given) != 1:
+            given = _given(value, name)
+            if len(given) != 1 or given[0] < 0:
                 raise StepwellError(
-                    f"found {_text(given)} for the dimension '{shortened(name)}', expected one extent",
+                    f"found {_text(given)} for the dimension '{shortened(name)}', expected one extent of at least 0",
                     where=model.name,
                 )
             extents[name] = given[0]
     for name, shape in declared.items():
         if name not in shapes or shape is None:
             continue
-        given = _given(shapes[name])
+        given = _given(shapes[name], name)
         fits = len(given) == len(shape) and all(
             not isinstance(one, int) or one == found
             for one, found in zip(shape, given, strict=True)
@@ -156,8 +157,8 @@ def _dimensions(
     return extents
 
 
-def _given(value: Sequence[int] | int) -> tuple[int, ...]:
-    return (value,) if isinstance(value, int) else tuple(int(one) for one in value)
+def _given(value: Sequence[int] | int, name: str) -> tuple[int, ...]:
+    return integers(value, f"the shape of '{shortened(name)}'")
 
 
 def _text(shape: Sequence[Extent] | None) -> str:

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...analysis.masks import lanes_that_may_hold
+from ...analysis.masks import known_lanes, lanes_that_may_hold
 from ...analysis.operations import operands_of
 from ...dialects.leaf_operations import vector_of
 from ...dialects.type_memo import remembered
@@ -171,10 +171,25 @@ def _convert_masked_store(e: Emitter, op: Operation) -> None:
     stored = memory_type(checked(op.value_to_store.type, op)[0])
     pointer = e.element_pointer(e.memref(op.base), e.indices(op.indices))
     value, mask = _as_stored(e, op.value_to_store, stored), e.value(op.mask)
+    known = known_lanes(op.mask)
     for start, part in _registers(e, stored, pointer):
         piece = _part_of(e, value, part)
+        lanes = known[part.start : part.stop] if known is not None else ()
+        if sum(lanes) == 1:
+            _store_lane(e, piece, start, lanes.index(True))
+            continue
         operands = (piece, start, _part_of(e, mask, part))
         e.call_intrinsic(f"llvm.masked.store.{mangled(piece.type)}.p0", operands, None)
+
+
+def _store_lane(e: Emitter, value: SSAValue, pointer: SSAValue, lane: int) -> None:
+    """
+    Store one element of a vector where it belongs. Of a masked store of one lane whose value was truncated LLVM 22.1 makes, with AVX-512, a store of
+    the element before that, which writes over what follows.
+    """
+    element = cast(AnyVector, value.type).element_type
+    place = e.pointer_at(pointer, (lane,), element) if lane else pointer
+    e.store(extract_lane(e, value, lane), place, element_bytes(element))
 
 
 def _as_stored(e: Emitter, vector_: SSAValue, stored: Attribute) -> SSAValue:

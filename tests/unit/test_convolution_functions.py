@@ -110,11 +110,28 @@ def test_transposed(stride, cut, more, dilation):
         ),
         (lambda x: sw.conv(x, x, np.zeros(3, np.float32)), "found a bias of shape \\[3\\]"),
         (lambda x: sw.conv(x, x, groups=5), "found 5 groups of 4 channels"),
+        (lambda x: sw.conv(x, x, groups=1.0), "found 1.0 for groups, expected an integer"),
+        (
+            lambda x: sw.conv_transpose(x, x, groups="2"),
+            "found '2' for groups, expected an integer",
+        ),
     ],
 )
 def test_mistakes(function, message):
     with pytest.raises(sw.StepwellError, match=message):
         sw.jit(function)(np.zeros((2, 4, 6), np.float32))
+
+
+@pytest.mark.parametrize("function", (sw.conv, sw.conv_transpose))
+@pytest.mark.parametrize(("images", "channels", "taps"), ((0, 4, 3), (2, 0, 3), (2, 4, 0)))
+def test_nothing_to_sum(function, images: int, channels: int, taps: int) -> None:
+    """On arrays alone as where it is traced."""
+    x = np.ones((images, channels, 6), np.float32)
+    w = np.ones((channels, channels, taps), np.float32)
+    found = function(x, w, groups=True)
+    wanted = sw.jit(function, opt="quick")(x, w)
+    assert found.shape == wanted.shape
+    assert np.array_equal(found, wanted)
 
 
 @pytest.mark.parametrize(("stride", "taps"), [(2, 2), (3, 2), (2, 5), (1, 3)])

@@ -100,6 +100,20 @@ def test_a_named_dimension_is_bound_by_any_input_that_has_it(load):
     assert low.compile()(np.ones(5, np.float32), np.ones(5, np.float32)).shape == (5,)
 
 
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"a": (5.5,)}, "found (5.5,) for the shape of 'a', expected an integer"),
+        ({"n": float("nan")}, "found nan for the shape of 'n', expected an integer"),
+        ({"n": -2}, "found [-2] for the dimension 'n', expected one extent of at least 0"),
+        ([5], "found a list as shapes, expected a dictionary"),
+    ],
+)
+def test_shapes_that_are_none(load, shapes, message):
+    model = model_of([make_node("Exp", ["a"], ["y"])], {"a": ["n"]})
+    assert message in refused(load, model, shapes=shapes)
+
+
 def test_functions_of_the_model_are_computed_in_place(load):
     body = [
         make_node("Exp", ["a"], ["t"]),

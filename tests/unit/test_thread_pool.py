@@ -303,6 +303,33 @@ print("end")
     assert run_python(code).stdout == "end\n"
 
 
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="of the GNU C library, and signals that stop a process"
+)
+@needs_threads
+def test_a_process_that_is_stopped_at_its_end_goes_on_to_it() -> None:
+    """Its threads sleep on semaphores of the pool, which they look at again when the process goes on, after Python has let go all objects."""
+    code = """
+import ctypes, signal
+from thread_programs import *
+executable = lowered(running_sums("1000")).compile(threads=2)
+for _ in range(20):
+    check_sums(executable, numbers(1000))
+c = ctypes.CDLL(None)
+c.__cxa_atexit(c.usleep, ctypes.c_void_p(200_000), None)
+c.__cxa_atexit(getattr(c, "raise"), ctypes.c_void_p(signal.SIGSTOP.value), None)
+c.__cxa_atexit(c.usleep, ctypes.c_void_p(50_000), None)
+"""
+    folder = str(Path(__file__).parent)
+    start = f"import sys; sys.path.insert(0, {folder!r})\n"
+    process = subprocess.Popen([sys.executable, "-c", start + code], stderr=subprocess.PIPE)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status), status
+    process.send_signal(signal.SIGCONT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+
+
 @needs_threads
 @pytest.mark.skipif(not hasattr(signal, "sigwait"), reason="needs signals of POSIX")
 def test_signals_are_left_to_the_program() -> None:

@@ -37,3 +37,19 @@ func.func @masked(%x: memref<64xf64>, %m: vector<4xi1>, %v: vector<4xf64>) {
   vector.maskedstore %x[%c0], %m, %v : memref<64xf64>, vector<4xi1>, vector<4xf64>
   func.return
 }
+
+// One lane that is known is stored by itself: of a truncated vector LLVM would store the wider element.
+// CHECK-LABEL: llvm.func @one_lane
+// CHECK:         %[[PLACE:.*]] = llvm.getelementptr %[[X:.*]][2] : (!llvm.ptr) -> !llvm.ptr, f64
+// CHECK-NEXT:    %[[UPPER:.*]] = llvm.shufflevector %[[V:.*]], %[[V]] [2, 3] : vector<4xf64>
+// CHECK-NEXT:    %[[ELEMENT:.*]] = llvm.extractelement %[[UPPER]]
+// CHECK-NEXT:    llvm.store %[[ELEMENT]], %[[PLACE]] {alignment = 8 : i64} : f64, !llvm.ptr
+// CHECK-NEXT:    llvm.return
+// WHOLE-LABEL: llvm.func @one_lane
+// WHOLE-NOT:     llvm.masked.store
+func.func @one_lane(%x: memref<64xf64>, %v: vector<4xf64>) {
+  %c0 = arith.constant 0 : index
+  %m = arith.constant dense<[false, false, true, false]> : vector<4xi1>
+  vector.maskedstore %x[%c0], %m, %v : memref<64xf64>, vector<4xi1>, vector<4xf64>
+  func.return
+}

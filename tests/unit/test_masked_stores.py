@@ -1,0 +1,44 @@
+"""Masked stores of one lane write its element alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.frontend.text import parse_text
+
+LANES = 16
+
+
+@pytest.mark.parametrize("lane", (0, 5, 15))
+@pytest.mark.parametrize(("wide", "narrow"), ((32, 16), (32, 8), (64, 32), (64, 16), (16, 8)))
+def test_one_lane_of_a_truncated_vector(wide: int, narrow: int, lane: int) -> None:
+    """LLVM 22.1 stores the element as it was before it was truncated, with AVX-512, over the elements behind it."""
+    mask = ", ".join(str(n == lane).lower() for n in range(LANES))
+    long, short = f"vector<{LANES}xi{wide}>", f"vector<{LANES}xi{narrow}>"
+    text = f"""
+        func.func @f(%x: memref<{LANES}xi{wide}>, %y: memref<64xi{narrow}>) {{
+          %c0 = arith.constant 0 : index
+          %m = arith.constant dense<[{mask}]> : vector<{LANES}xi1>
+          %v = vector.load %x[%c0] : memref<{LANES}xi{wide}>, {long}
+          %t = arith.trunci %v : {long} to {short}
+          vector.maskedstore %y[%c0], %m, %t : memref<64xi{narrow}>, vector<{LANES}xi1>, {short}
+          func.return
+        }}"""
+    x = np.arange(-1, LANES - 1, dtype=f"int{wide}")
+    y = np.full(64, 77, f"int{narrow}")
+    sw.Lowered(parse_text(text, "store.mlir")).compile(threads=1)(x, y)
+    assert y[lane] == x[lane]
+    assert (np.delete(y, lane) == 77).all()
+
+
+@pytest.mark.parametrize("columns", (1, 17, 33, 49))
+def test_the_last_column_of_a_narrow_product(columns: int) -> None:
+    """The memory behind the result is the caller's."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    a, b = np.ones((65, 63), bfloat16), np.ones((63, columns), bfloat16)
+    memory = np.full(65 * columns + 8, 7, bfloat16)
+    out = memory[: 65 * columns].reshape(65, columns)
+    sw.jit(lambda a, b: a @ b).lower(a, b).compile(threads=1)(a, b, out=out)
+    assert (out == 63).all()
+    assert (memory[65 * columns :] == 7).all()
