@@ -271,7 +271,7 @@ class _Domains:
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan
-                    if self._may_pack_by_rows(plan):
+                    if pack_left and self.model.may_pack_by_rows(innermost):
                         yield replaced(plan, left_by_rows=True)
                     if self._may_pack_in_rows(plan):
                         yield replaced(plan, left_in_rows=True)
@@ -286,20 +286,6 @@ class _Domains:
         panel = problem.k * nr * right.element_bytes
         fits = problem.n > nr and panel <= self.model.near_2
         return fits and not (right.is_constant or is_shared or self.mirrored)
-
-    def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
-        """
-        Whether rows of A, whose terms are neighbours in memory, may be packed when their tiles begin: where a copy of all of A
-        would come from beyond L2.
-        """
-        left = self.problem.left
-        return (
-            plan.pack_left
-            and plan.innermost == "n"
-            and left.read_summed == 1
-            and not left.is_constant
-            and self.model.left_bytes > self.model.near_2
-        )
 
     def _may_pack_in_rows(self, plan: ContractionPlan) -> bool:
         """Whether all of A is packed at once for its type, and its terms are neighbours in memory."""
