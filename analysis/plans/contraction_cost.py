@@ -9,16 +9,15 @@ in 2·MR operations when it arrives, one of the narrow operand (A, of MR rows) i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from math import inf
 from operator import attrgetter
 
 from ...lazy import cached_property
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing
-from .contraction_hints import asks_for_rows, panel_terms_ahead
-from .contraction_plan import ContractionPlan, Innermost
+from .contraction_hints import panel_terms_ahead
+from .contraction_least import Brought, LeastWaits
+from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
-from .contraction_rates import ContractionRates
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
 from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
@@ -32,14 +31,11 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
-Brought = tuple[tuple[float, float], int]
-"""See `Model.brought`."""
-
 # What the time of A's copy depends on, beside the tile, the blocks and their order.
 _LEFT_COPY = attrgetter("pack_left", "left_by_rows", "left_in_rows")
 
 
-class Model(ContractionRates):
+class Model(LeastWaits):
     """What each plan of one problem takes on one target."""
 
     def __init__(self, problem: Problem, target: Target):
@@ -341,7 +337,7 @@ class Model(ContractionRates):
             seconds += self.demand_misses(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
-        return seconds + elements * tiles * (self._colliding(plan, uses) + self._in_rows(plan))
+        return seconds + elements * tiles * (self.colliding(plan, uses) + self._in_rows(plan))
 
     def _in_rows(self, plan: ContractionPlan) -> float:
         """Seconds for each element of an A that comes from L2 and whose rows, one for each of the tile's, are streams of their own."""
@@ -351,76 +347,7 @@ class Model(ContractionRates):
         (bytes_, _), _ = self.brought(plan, packs_right=plan.pack_right)
         return bytes_ * self.waiting_near
 
-    def least_waits(self, plan: ContractionPlan) -> float:
-        """
-        Seconds that all plans with the blocks of one wait for A and B at least, packed or not. Those that pack A by rows of tiles wait for
-        it while they pack.
-        """
-        return self._least_wait_for_left(plan) + self._least_wait_for_right(plan)
-
-    def _least_wait_for_left(self, plan: ContractionPlan) -> float:
-        """
-        The same for A alone: all of it comes again for each block of columns but the first, with tiles of N innermost; and each block of rows
-        that L2 does not keep for each panel of B, with tiles of M innermost.
-        """
-        problem, left, share = self.problem, self.problem.left, self.far_share(self.problem.left)
-        bytes_, of_blocks = min(left.element_bytes, left.stored_bytes), -(-problem.n // plan.nc)
-        again: float = of_blocks - 1
-        if plan.innermost == "m":
-            terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
-            panel = plan.kc * plan.nr * min(problem.right.element_bytes, problem.right.stored_bytes)
-            is_kept = plan.mc * terms * bytes_ + panel <= self.near_2
-            again = 0 if is_kept else -(-problem.n // plan.nr) - 1
-            again *= computed_part(plan, problem.n)
-        if not share or not again:
-            return 0.0
-        far = self.beyond_of(problem.k * problem.m * bytes_)
-        coming, uses = problem.m * problem.k * again, min(plan.nr, problem.n)
-        waiting = coming * bytes_ * self.waiting_left
-        late = self.late(coming, bytes_, far.rate, uses)
-        if left.summed != 1:
-            restarts = coming * bytes_ * restart_seconds(self.core.page_bytes, inf, far.begun)
-            return share * (self.stall(coming, bytes_, far.rate, uses) + waiting + restarts)
-        # Rows may be read as they are: what is late and what each begins with are waited for at the same time. Or they are asked for.
-        seconds = late if asks_for_rows(self, problem, plan) else max(late, waiting)
-        if self.may_pack_by_rows(plan.innermost):
-            source = self.left_bytes * left.source_bytes / left.element_bytes
-            seconds = min(seconds, of_blocks * source / self.beyond_l2.rate)
-        return share * seconds
-
-    def _least_wait_for_right(self, plan: ContractionPlan) -> float:
-        """
-        The same for B, which comes again for each block of rows of A that L2 does not keep beside it, with tiles of M innermost; and for each
-        tile of rows where L2 does not keep a block of it, with tiles of N innermost.
-        """
-        problem, left, right = self.problem, self.problem.left, self.problem.right
-        bytes_, by_rows = min(right.element_bytes, right.stored_bytes), plan.innermost == "m"
-        columns = plan.nc if plan.k_outside or not by_rows else problem.n
-        used = (plan.kc if plan.k_outside or not by_rows else problem.k) * columns * bytes_
-        beside, rows = (
-            (plan.mc * plan.kc * left.element_bytes, plan.mc) if by_rows else (0, plan.mr)
-        )
-        again: float = -(-problem.m // rows) - 1
-        if used + beside <= self.near_2 or not again:
-            return 0.0
-        if not by_rows:
-            again *= computed_part(plan, problem.n)
-        terms = plan.kc if plan.k_outside else problem.k
-        far = self.beyond_of(terms * plan.nc * bytes_)
-        uses = max(plan.mc, plan.mr) if by_rows else min(plan.mr, problem.m)
-        stalled = self.stall(problem.k * problem.n * again, bytes_, far.rate, uses)
-        return self.far_share(right) * stalled
-
-    def may_pack_by_rows(self, innermost: Innermost) -> bool:
-        """
-        Whether rows of A, whose terms are neighbours in memory, may be packed when their tiles begin, where tiles of N are innermost: where a copy
-        of all of A would come from beyond L2.
-        """
-        left = self.problem.left
-        is_by_rows = innermost == "n" and left.read_summed == 1 and not left.is_constant
-        return is_by_rows and self.left_bytes > self.near_2
-
-    def _colliding(self, plan: ContractionPlan, uses: int) -> float:
+    def colliding(self, plan: ContractionPlan, uses: int) -> float:
         """
         Seconds for each element of an A that is not packed, where its rows, or its columns where they are
         what is read, evict each other from L1 before the rest of their lines is used.
