@@ -51,9 +51,20 @@ def propose(contraction: Contraction, target: Target, n: int = 1) -> list[Contra
     return list(_proposed(problem_of(contraction), target, n))
 
 
+def propose_with_costs(
+    contraction: Contraction, target: Target, n: int = 1
+) -> list[tuple[ContractionPlan, Cost]]:
+    """The same with their predicted times."""
+    problem = problem_of(contraction)
+    return [(plan, _cost(plan, problem, target)) for plan in _proposed(problem, target, n)]
+
+
 def cost(plan: ContractionPlan, contraction: Contraction, target: Target) -> Cost:
     """The predicted time of one call on one thread."""
-    problem = problem_of(contraction)
+    return _cost(plan, problem_of(contraction), target)
+
+
+def _cost(plan: ContractionPlan, problem: Problem, target: Target) -> Cost:
     return Model(problem.turned if plan.turned else problem, target).cost(plan)
 
 

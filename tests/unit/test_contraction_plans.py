@@ -294,7 +294,9 @@ def test_no_plan_waits_less_for_operands_than_its_blocks_say(core: str, turned: 
         assert max(a / b for plan, a, b in pairs if b and plan.innermost == innermost) > part
 
 
-@pytest.mark.parametrize("shape", [(256, 256, 256), (55, 2, 1399), (8, 9, 4096), (64, 16, 512)])
+@pytest.mark.parametrize(
+    "shape", [(256, 256, 256), (55, 2, 1399), (8, 9, 4096), (64, 16, 512), (848, 1908, 1813)]
+)
 @pytest.mark.parametrize("core", CORES)
 def test_dot_products_that_are_not_looked_at_are_not_the_cheapest(
     core: str, shape: tuple[int, int, int]
@@ -313,8 +315,9 @@ def test_dot_products_that_are_not_looked_at_are_not_the_cheapest(
 def test_tiles_of_a_square_are_faster_than_any_dot_products(
     squares: dict[int, Contraction], core: str
 ) -> None:
-    least = dot_products.least_seconds(squares[256], Target.parse(core))
-    assert seconds(squares[256], core) < least
+    for size in (256, 1000):
+        least = dot_products.least_seconds(squares[size], Target.parse(core))
+        assert seconds(squares[size], core) < least
 
 
 @pytest.mark.parametrize(("m", "n"), [(52, 13), (53, 32), (52, 49), (30, 5), (40, 100)])
