@@ -378,12 +378,10 @@ class Model(LeastWaits):
 class OfBlocks:
     """The times that plans of one tile, with the same blocks in the same order, have in common."""
 
-    def __init__(self, model: Model, plain: ContractionPlan):
-        """`plain` is the plan with these blocks that packs nothing."""
-        self._model, self.plain = model, plain
+    def __init__(self, model: Model, plain: ContractionPlan, waits: float):
+        """`plain` is the plan with these blocks that packs nothing, and `waits` is as of `Model.least_waits`."""
+        self._model, self.plain, self._waits = model, plain, waits
         self._writing = writing(model, plain) + writing_columns(model, plain)
-        self.beside_tiles = self._writing + model.least_waits(plain)
-        """seconds that each of the plans takes at least for an entry of the batch, beside those of the tiles and the copies"""
         self._brought: dict[bool, Brought] = {}
         """by whether B is packed"""
         self._right: float | None = None
@@ -398,7 +396,7 @@ class OfBlocks:
         tiles = model.tiles_of(
             plain.mr, plain.nr, (True, True), plain.mirrored, plain.sums_in, brought
         )
-        seconds = model.problem.batch * (tiles + self.beside_tiles)
+        seconds = model.problem.batch * (tiles + self._writing + self._waits)
         if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
             self._right = copying(model, plain, "right")
             seconds += model.shared * self._right

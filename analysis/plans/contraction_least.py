@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import inf
 
+from ...lazy import cached_property
 from .contraction_hints import asks_for_rows
 from .contraction_plan import ContractionPlan, Innermost
 from .contraction_rates import ContractionRates
@@ -53,19 +54,31 @@ class LeastWaits(ContractionRates):
             panel = plan.kc * plan.nr * min(problem.right.element_bytes, problem.right.stored_bytes)
             is_kept = plan.mc * terms * bytes_ + panel <= self.near_2
             again, part = 1 if is_kept else -(-problem.n // plan.nr), computed_part(plan, problem.n)
-        rate = max(self.rates.pack_near.core, self.rates.pack_far.core)
-        copying = 0.0 if left.is_constant else self.left_bytes / 2 / rate
-        found = [self._streaming(plan, part * (again - 1)) + copying]
+        found = [self._streaming(plan, part * (again - 1)) + self._copying_left]
         if not left.is_constant:
             times = part * (again - (left.computing is not None))
             by_rows = left.summed == 1
             reading = self._reading_rows if by_rows else self._reading_columns
             found.append(reading(plan, times))
         if self.may_pack_by_rows(plan.innermost):
-            source = self.left_bytes * left.source_bytes / left.element_bytes
-            coming = self.far_share(left) * source / self.beyond_l2.rate
-            found.append(of_blocks * (coming + copying))
+            coming = self.far_share(left) * self._left_source / self.beyond_l2.rate
+            found.append(of_blocks * coming)
         return min(found)
+
+    @cached_property
+    def _left_source(self) -> float:
+        """The bytes that A is copied from."""
+        left = self.problem.left
+        return self.left_bytes * left.source_bytes / left.element_bytes
+
+    @cached_property
+    def _copying_left(self) -> float:
+        """Seconds to copy A at least, before tiles read it."""
+        if self.problem.left.is_constant:
+            return 0.0
+        size = (self.left_bytes + self._left_source) / 2
+        rate = self.rates.pack_near if self.is_near(2 * size) else self.rates.pack_far
+        return size / rate.core
 
     def _streaming(self, plan: ContractionPlan, times: float) -> float:
         """Seconds that tiles wait at least where so many times all of A comes, packed or by columns."""
