@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -59,7 +59,7 @@ def replaced(instance: T, **changes: Any) -> T:
     """As `dataclasses.replace`, in a fraction of the time where nothing is done but to set the fields."""
     cls = type(instance)
     names = _plain_fields(cls)
-    if not names or any(name not in names for name in changes):
+    if not names or not names.keys() >= changes.keys():
         return replace(instance, **changes)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
     made = object.__new__(cls)
     own = instance.__dict__
@@ -70,15 +70,15 @@ def replaced(instance: T, **changes: Any) -> T:
 
 
 @cache
-def _plain_fields(cls: type) -> Collection[str]:
+def _plain_fields(cls: type) -> Mapping[str, Any]:
     """The fields of a class all of which are arguments of its constructor, which sets them; none of another one."""
     if hasattr(cls, "__post_init__"):
-        return ()
+        return {}
     plain = _plain(cls) if _FIELDS in cls.__dict__ else None
     if plain is not None:
         return plain
     every = fields(cls)  # pyright: ignore[reportArgumentType]
-    return dict.fromkeys(f.name for f in every) if all(f.init for f in every) else ()
+    return dict.fromkeys(f.name for f in every) if all(f.init for f in every) else {}
 
 
 def defaults_of(cls: type) -> Mapping[str, Any]:

@@ -14,12 +14,13 @@ from functools import lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects import func
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ..dialects import loop
 from ..dialects.affine_substitution import value_at
 from ..frozen import frozen
 from ..lazy import cached_property
+from .alias import is_allocation
 from .domains import REMEMBERED, Around, Place, touched
 from .extremes import corner
 from .first_point import first_point
@@ -251,6 +252,10 @@ class Dependence:
         return f"{self.kind} dependence through '%{name}'{where}{known}"
 
 
+def _is_made_in(buffer: SSAValue, for_op: loop.ForOp) -> bool:
+    return is_allocation(buffer) and for_op.is_ancestor(buffer.owner)
+
+
 def _common_loops(source: Access, sink: Access) -> tuple[loop.ForOp, ...]:
     common: list[loop.ForOp] = []
     for a, b in zip(source.loops, sink.loops, strict=False):
@@ -332,7 +337,10 @@ class Dependences:
     def carried_by(self, for_op: loop.ForOp) -> list[Dependence]:
         """The dependences between different iterations of the loop, reductions included."""
         accesses = self.scop.inside(for_op)
-        return [d for d in self.possible(accesses, accesses) if d.is_carried_by(for_op)]
+        # Of a buffer that is made in the loop each iteration has its own.
+        own = {buffer for buffer in {a.buffer for a in accesses} if _is_made_in(buffer, for_op)}
+        shared = [access for access in accesses if access.buffer not in own]
+        return [d for d in self.possible(shared, shared) if d.is_carried_by(for_op)]
 
     @cached_property
     def _groups(self) -> list[list[Access]]:
@@ -448,12 +456,11 @@ def _carried(
     Of pairs of iterations that meet those where the second is in the same iteration of the first `number`
     common loops and a later one of the next, if there are any.
     """
-    if (
-        at is not None
-        and to is not None
-        and SubscriptTest.of(source, at, sink, to).never_carried(number)
-    ):
-        return None
+    if at is not None and to is not None:
+        if number < at.private:  # each iteration has a buffer of its own
+            return None
+        if SubscriptTest.of(source, at, sink, to).never_carried(number):
+            return None
     pairs = _meeting(source, at, sink, to)
     into, out = isl.dim_type.in_, isl.dim_type.out
     # Conditions are joined before the pairs are: isl takes much longer to add them one by one.

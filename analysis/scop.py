@@ -176,7 +176,9 @@ class Scop:
         self.accesses = self._found(operations)
 
     def _found(self, operations: Sequence[Operation]) -> list[Access]:
-        loops_of, levels, root = self._loops, dict.fromkeys(self._loops, 0), self.aliases.root
+        loops_of, levels = self._loops, dict.fromkeys(self._loops, 0)
+        roots: dict[int, SSAValue] = {}
+        """by the identity of each buffer"""
         block, loops, found = None, None, list[Access]()
         for op in operations:
             if op.parent is not block:
@@ -197,8 +199,10 @@ class Scop:
                     loops_of[inner], levels[inner] = inside, level
                 continue
             for buffer, is_write in _touched(op):
-                name = f"A{len(found)}"
-                found.append(Access(op, name, root(buffer), is_write, loops, buffer, self))
+                root = roots.get(id(buffer))
+                if root is None:
+                    root = roots[id(buffer)] = self.aliases.root(buffer)
+                found.append(Access(op, f"A{len(found)}", root, is_write, loops, buffer, self))
         return found
 
     @property
@@ -317,11 +321,11 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
     """Each buffer that an operation may touch, and whether it is written."""
     kind = type(op)
     if kind is loop.LoadOp:
-        buffer, *_ = operands_of(op)
-        return ((buffer, False),)
+        return ((next(iter(operands_of(op))), False),)
     if kind is loop.StoreOp:
-        _, buffer, *_ = operands_of(op)
-        return ((buffer, True),)
+        return ((tuple(operands_of(op))[1], True),)
+    if kind is loop.PrefetchOp:
+        return ()
     buffers = _buffers_used(op)
     if not buffers:
         return ()

@@ -43,6 +43,7 @@ AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 _NONE: Mapping[str, Attribute] = MappingProxyType({})
 _NO_VALUES: SSAValues[OpResult] = SSAValues(())
+_NO_OPERANDS: SSAValues[SSAValue] = SSAValues(())
 
 Defaults: TypeAlias = "tuple[tuple[tuple[str, Attribute], ...], tuple[tuple[str, Attribute], ...]]"
 """Properties and attributes that are there where none are given."""
@@ -99,15 +100,18 @@ def _fill(
     location: LocationAttr | None,
     defaults: Defaults,
 ) -> None:
-    _use(op, operands)
-    if len(result_types) == 1:
+    if operands:
+        _use(op, operands)
+    else:
+        op._operands, op._operand_uses = _NO_OPERANDS, ()
+    if not result_types:
+        op.results = _NO_VALUES
+    elif len(result_types) == 1:
         op.results = SSAValues((OpResult(result_types[0], op, 0),))
-    elif result_types:
+    else:
         op.results = SSAValues(
             [OpResult(each, op, index) for index, each in enumerate(result_types)]
         )
-    else:
-        op.results = _NO_VALUES
     op.properties = own = dict(properties) if properties else {}
     op.attributes = dict(attributes) if attributes else {}
     if defaults is not _NO_DEFAULTS:
@@ -319,12 +323,10 @@ def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
     uses: list[Use] = []
     for index, operand in enumerate(operands):
         # As `add_use` does. What a constructor has set is faster to read than what the class has for it.
-        use = Use(op, index)
         first = operand.first_use
+        operand.first_use = use = Use(op, index, None, first)
         if first is not None:
-            use._next_use = first
             first._prev_use = use
-        operand.first_use = use
         uses.append(use)
     op._operand_uses = tuple(uses)
 

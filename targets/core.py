@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..frozen import frozen
+from ..lazy import cached_property
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +37,7 @@ class Cache:
     def name(self) -> str:
         return f"L{self.level}"
 
-    @property
+    @cached_property
     def way_bytes(self) -> int:
         """Addresses that differ by a multiple of this fall into the same set."""
         return max(self.bytes // self.ways, self.line_bytes)
@@ -145,7 +146,7 @@ class Core:
         """
         return min(max((self.vector_registers - 1) // (rows + 1), 1), 4)
 
-    @property
+    @cached_property
     def probe_tile(self) -> tuple[int, int]:
         """
         Rows and vectors of the register tile that the tile kernel is measured with (MR, and NR in vectors).

@@ -140,6 +140,7 @@ class _Work:
         """the arguments that the program's threads share, with the dimension along which they do"""
         self._of: dict[loop.ForOp, int] = {}
         self._trips: dict[loop.ForOp, tuple[int, int | None]] = {}
+        self._loads: dict[loop.ForOp, list[tuple[SSAValue, set[SSAValue], int]]] = {}
 
     def of(self, for_op: loop.ForOp) -> int:
         """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
@@ -155,6 +156,19 @@ class _Work:
         inside = operations_of_kinds(nest, {loop.ForOp})
         loops = [op for op in (nest, *inside) if isinstance(op, loop.ForOp)]
         return {op.regions[0].block.args[0]: self.trips(op)[1] or 0 for op in loops}
+
+    def loads_from_outside(self, nest: loop.ForOp) -> list[tuple[SSAValue, set[SSAValue], int]]:
+        """Of the loads in a nest from buffers that are not made in it: the buffer, the values that it moves with, and how often it runs."""
+        found = self._loads.get(nest)
+        if found is None:
+            trips, found = self.trips_by_variable(nest), list[tuple[SSAValue, set[SSAValue], int]]()
+            for load in operations_of_kinds(nest, {loop.LoadOp}):
+                if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
+                    values = set(load.operands_)
+                    count = prod(trips.get(value, 1) for value in values)
+                    found.append((load.buffer, values, count))
+            self._loads[nest] = found
+        return found
 
     def trips(self, for_op: loop.ForOp) -> tuple[int, int | None]:
         """The least and the greatest number of iterations."""
@@ -311,7 +325,7 @@ def _waiting(work: _Work, target: Target, nest: loop.ForOp, for_op: loop.ForOp) 
     """
     others = 1 - 1 / team(target)
     seconds = others * _read_by_all(work, nest, for_op) / target.rates.beyond_l2.core
-    kept = _kept(nest, target)
+    kept = _kept(nest, target) if work.shared else 0.0
     for buffer, dimension in work.shared.items():
         moved = _moved(nest, for_op, buffer)
         if moved and dimension not in moved:
@@ -322,6 +336,8 @@ def _waiting(work: _Work, target: Target, nest: loop.ForOp, for_op: loop.ForOp) 
 
 def _waiting_alone(work: _Work, target: Target, nest: loop.ForOp) -> float:
     """How long one thread would wait, which had all of a nest, for what the program's other threads have of the buffers that they share."""
+    if not work.shared:
+        return 0.0
     shared = sum(_touched(work, nest, buffer) for buffer in work.shared if _accesses(nest, buffer))
     return line_seconds(_kept(nest, target) * shared * (1 - 1 / team(target)), target)
 
@@ -368,12 +384,11 @@ def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
     The bytes of buffers from outside of a nest that each iteration of one of its loops reads the same part of: no more of a buffer
     than the iterations of the loops that its loads move with.
     """
-    variable, trips = for_op.regions[0].block.args[0], work.trips_by_variable(nest)
+    variable = for_op.regions[0].block.args[0]
     moving, elements = set[SSAValue](), Counter[SSAValue]()
-    for load in operations_of_kinds(nest, {loop.LoadOp}):
-        if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
-            moving |= {load.buffer} if variable in load.operands_ else set()
-            elements[load.buffer] += prod(trips.get(value, 1) for value in {*load.operands_})
+    for buffer, values, count in work.loads_from_outside(nest):
+        moving |= {buffer} if variable in values else set()
+        elements[buffer] += count
     read = 0
     for buffer, count in elements.items():
         type_ = memref_type(buffer)

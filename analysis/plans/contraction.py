@@ -29,6 +29,7 @@ from .contraction_hints import (
 )
 from .contraction_plan import Blocks, ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
+from .contraction_result import writing_once
 from .cost import Cost, balanced, round_up
 from .terms_written_out import BETWEEN_HINTS, writes_out_terms
 from .threads import dealt
@@ -51,9 +52,20 @@ def propose(contraction: Contraction, target: Target, n: int = 1) -> list[Contra
     return list(_proposed(problem_of(contraction), target, n))
 
 
+def propose_with_costs(
+    contraction: Contraction, target: Target, n: int = 1
+) -> list[tuple[ContractionPlan, Cost]]:
+    """The same with their predicted times."""
+    problem = problem_of(contraction)
+    return [(plan, _cost(plan, problem, target)) for plan in _proposed(problem, target, n)]
+
+
 def cost(plan: ContractionPlan, contraction: Contraction, target: Target) -> Cost:
     """The predicted time of one call on one thread."""
-    problem = problem_of(contraction)
+    return _cost(plan, problem_of(contraction), target)
+
+
+def _cost(plan: ContractionPlan, problem: Problem, target: Target) -> Cost:
     return Model(problem.turned if plan.turned else problem, target).cost(plan)
 
 
@@ -210,30 +222,32 @@ class _Domains:
             (min(mc, problem.m), min(nc, problem.n), kc, innermost, k_outside)
             for mc, nc, kc, innermost, k_outside in self._blocks(mr, nr, terms)
         )
-        tiles = model.least_of_tile(mr, nr, sums_in, mirrored=self.mirrored)
-        for each in dict.fromkeys(blocks):
-            shared = OfBlocks(model, self._plan(mr, nr, each, turned, sums_in))
-            yield problem.batch * (tiles + shared.beside_tiles), partial(self._shared, shared)
+        least = model.least_of_tile(mr, nr, sums_in, mirrored=self.mirrored) + writing_once(model)
+        for mc, nc, kc, innermost, k_outside in dict.fromkeys(blocks):
+            bare = ContractionPlan(
+                turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
+                False, False, False, k_outside, self.mirrored, sums_in=sums_in,
+            )  # fmt: skip
+            waits = model.least_waits(bare)
+            yield problem.batch * (least + waits), partial(self._shared, bare, waits)
 
-    def _shared(self, shared: OfBlocks) -> Iterator[tuple[float, Part]]:
+    def _shared(self, bare: ContractionPlan, waits: float) -> Iterator[tuple[float, Part]]:
         """The plans with some blocks, once these are known to be worth a closer look."""
+        shared = OfBlocks(self.model, self._asking(bare), waits)
         yield shared.least_of_all, partial(self._with_blocks, shared)
 
     def _with_blocks(self, shared: OfBlocks) -> Iterator[tuple[float, ContractionPlan]]:
         return ((shared.least(plan), plan) for plan in self._of_blocks(shared.plain))
 
-    def _plan(
-        self, mr: int, nr: int, blocks: Blocks, turned: bool, sums_in: str
-    ) -> ContractionPlan:
-        """The plan with this register tile and these blocks that packs nothing."""
-        mc, nc, kc, innermost, k_outside = blocks
-        asks = asks_for_result(self.model, self.problem, mr, nr, blocks, turned=turned)
+    def _asking(self, bare: ContractionPlan) -> ContractionPlan:
+        """The plan with the register tile and the blocks of one that packs nothing, which asks for what it may ask for."""
+        mr, nr = bare.mr, bare.nr
+        blocks: Blocks = bare.mc, bare.nc, bare.kc, bare.innermost, bare.k_outside
+        asks = asks_for_result(self.model, self.problem, mr, nr, blocks, turned=bare.turned)
         ahead = 0 if self.mirrored else packed_ahead(self.model, mr, nr, blocks)
-        return ContractionPlan(
-            turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
-            False, asks, False, k_outside, self.mirrored,
-            prefetch_terms=ahead, pack_in_tiles=ahead > 0, sums_in=sums_in,
-        )  # fmt: skip
+        if not asks and not ahead:
+            return bare
+        return replaced(bare, prefetch_result=asks, prefetch_terms=ahead, pack_in_tiles=ahead > 0)
 
     def _of_blocks(self, plain: ContractionPlan) -> Iterator[ContractionPlan]:
         """The plans with the register tile and the blocks of one that packs nothing."""
@@ -271,7 +285,7 @@ class _Domains:
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan
-                    if self._may_pack_by_rows(plan):
+                    if pack_left and self.model.may_pack_by_rows(innermost):
                         yield replaced(plan, left_by_rows=True)
                     if self._may_pack_in_rows(plan):
                         yield replaced(plan, left_in_rows=True)
@@ -286,20 +300,6 @@ class _Domains:
         panel = problem.k * nr * right.element_bytes
         fits = problem.n > nr and panel <= self.model.near_2
         return fits and not (right.is_constant or is_shared or self.mirrored)
-
-    def _may_pack_by_rows(self, plan: ContractionPlan) -> bool:
-        """
-        Whether rows of A, whose terms are neighbours in memory, may be packed when their tiles begin: where a copy of all of A
-        would come from beyond L2.
-        """
-        left = self.problem.left
-        return (
-            plan.pack_left
-            and plan.innermost == "n"
-            and left.read_summed == 1
-            and not left.is_constant
-            and self.model.left_bytes > self.model.near_2
-        )
 
     def _may_pack_in_rows(self, plan: ContractionPlan) -> bool:
         """Whether all of A is packed at once for its type, and its terms are neighbours in memory."""

@@ -15,9 +15,9 @@ from ...lazy import cached_property
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing
 from .contraction_hints import panel_terms_ahead
+from .contraction_least import Brought, LeastWaits
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
-from .contraction_rates import ContractionRates
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
 from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
@@ -31,14 +31,11 @@ EXTENDED_VECTOR = 2
 INTEGER_PRODUCT = 2
 """Instructions for a product of integers and the sum that it goes into, for which floats have one."""
 
-Brought = tuple[tuple[float, float], int]
-"""See `Model.brought`."""
-
 # What the time of A's copy depends on, beside the tile, the blocks and their order.
 _LEFT_COPY = attrgetter("pack_left", "left_by_rows", "left_in_rows")
 
 
-class Model(ContractionRates):
+class Model(LeastWaits):
     """What each plan of one problem takes on one target."""
 
     def __init__(self, problem: Problem, target: Target):
@@ -340,7 +337,7 @@ class Model(ContractionRates):
             seconds += self.demand_misses(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
-        return seconds + elements * tiles * (self._colliding(plan, uses) + self._in_rows(plan))
+        return seconds + elements * tiles * (self.colliding(plan, uses) + self._in_rows(plan))
 
     def _in_rows(self, plan: ContractionPlan) -> float:
         """Seconds for each element of an A that comes from L2 and whose rows, one for each of the tile's, are streams of their own."""
@@ -350,34 +347,7 @@ class Model(ContractionRates):
         (bytes_, _), _ = self.brought(plan, packs_right=plan.pack_right)
         return bytes_ * self.waiting_near
 
-    def least_waits(self, plan: ContractionPlan) -> float:
-        """
-        Seconds that all plans with the blocks of one wait for A and B at least, packed or not. With tiles of M innermost a block of rows
-        of A that L2 does not keep comes again for each panel of B but the first, and so does B for each block of rows of A.
-        """
-        problem, left, right = self.problem, self.problem.left, self.problem.right
-        if plan.innermost == "n":
-            return 0.0
-        terms = plan.kc if plan.k_outside else problem.k  # from one use of a block to the next
-        left_bytes = min(left.element_bytes, left.stored_bytes)
-        right_bytes = min(right.element_bytes, right.stored_bytes)
-        seconds = 0.0
-        if plan.mc * terms * left_bytes + plan.kc * plan.nr * right_bytes > self.near_2:
-            again = (-(-problem.n // plan.nr) - 1) * computed_part(plan, problem.n)
-            far = self.beyond_of(problem.k * problem.m * left_bytes)
-            elements = problem.m * problem.k * again
-            waiting = self.late if left.summed == 1 else self.stall  # rows may be read as they are
-            late = waiting(elements, left_bytes, far.rate, min(plan.nr, problem.n))
-            seconds += self.far_share(left) * late
-        used = plan.kc * plan.nc if plan.k_outside else problem.k * problem.n
-        if used * right_bytes + plan.mc * plan.kc * left.element_bytes > self.near_2:
-            elements = problem.k * problem.n * (-(-problem.m // plan.mc) - 1)
-            far = self.beyond_of(terms * plan.nc * right_bytes)
-            stalled = self.stall(elements, right_bytes, far.rate, max(plan.mc, plan.mr))
-            seconds += self.far_share(right) * stalled
-        return seconds
-
-    def _colliding(self, plan: ContractionPlan, uses: int) -> float:
+    def colliding(self, plan: ContractionPlan, uses: int) -> float:
         """
         Seconds for each element of an A that is not packed, where its rows, or its columns where they are
         what is read, evict each other from L1 before the rest of their lines is used.
@@ -408,12 +378,10 @@ class Model(ContractionRates):
 class OfBlocks:
     """The times that plans of one tile, with the same blocks in the same order, have in common."""
 
-    def __init__(self, model: Model, plain: ContractionPlan):
-        """`plain` is the plan with these blocks that packs nothing."""
-        self._model, self.plain = model, plain
+    def __init__(self, model: Model, plain: ContractionPlan, waits: float):
+        """`plain` is the plan with these blocks that packs nothing, and `waits` is as of `Model.least_waits`."""
+        self._model, self.plain, self._waits = model, plain, waits
         self._writing = writing(model, plain) + writing_columns(model, plain)
-        self.beside_tiles = self._writing + model.least_waits(plain)
-        """seconds that each of the plans takes at least for an entry of the batch, beside those of the tiles and the copies"""
         self._brought: dict[bool, Brought] = {}
         """by whether B is packed"""
         self._right: float | None = None
@@ -428,7 +396,7 @@ class OfBlocks:
         tiles = model.tiles_of(
             plain.mr, plain.nr, (True, True), plain.mirrored, plain.sums_in, brought
         )
-        seconds = model.problem.batch * (tiles + self.beside_tiles)
+        seconds = model.problem.batch * (tiles + self._writing + self._waits)
         if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
             self._right = copying(model, plain, "right")
             seconds += model.shared * self._right

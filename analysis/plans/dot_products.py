@@ -45,7 +45,7 @@ def cost(plan: DotProductPlan, contraction: Contraction, target: Target) -> Cost
 
 
 def least_seconds(contraction: Contraction, target: Target) -> float:
-    """What each plan takes at least: its multiply-adds, and what is left of each sum when they are done."""
+    """What each plan takes at least: its multiply-adds, what is left of each sum when they are done, and waiting for columns."""
     return _Model(problem_of(contraction), target).least_seconds()
 
 
@@ -105,7 +105,27 @@ class _Model(ContractionRates):
         problem = self.problem
         steps = -(-problem.k // self.width) / self.core.fma_ports
         each = steps + self.ending
-        return problem.batch * problem.m * problem.n * each / self.clock
+        # Of tiles at least two columns wide that fit the registers, as of `plans`, the tallest wait least for columns.
+        tallest = max(min(problem.m, (self.core.vector_registers - 3) // 2), 2)
+        computing = problem.m * problem.n * each / self.clock
+        return problem.batch * (computing + self._waiting_for_columns(tallest))
+
+    def _waiting_for_columns(self, tall: int) -> float:
+        """
+        Seconds that tiles of so many rows wait for B in an entry of the batch: each reads all of its copy, the first one as the entries
+        before it have left it.
+        """
+        problem, element = self.problem, self.problem.right.element_bytes
+        copied = problem.n * problem.k
+        is_kept = copied * element <= self.near_2
+        fetched = copied * (self.far_share(problem.right) if is_kept else -(-problem.m // tall))
+        if not fetched:
+            return 0.0
+        peak = self.rates.fma_f32.core * 4 / element
+        stall = max(0.0, element / self.beyond_l2.rate - 2 * tall / peak)
+        page = self.core.page_bytes
+        restart = restart_seconds(page, page, self.beyond_l2.begun)
+        return fetched * (stall + element * restart)
 
     def cost(self, plan: DotProductPlan) -> Cost:
         """
@@ -146,16 +166,7 @@ class _Model(ContractionRates):
         if share:  # tiles compute while rows come, for a part of the time
             coming = share * reading / self.beyond_l2.rate
             waiting = mixed(computing, coming) - computing
-        # Each tile of rows reads all of B's copy, the first one as the entries before it have left it.
-        tiles, element = -(-problem.m // tall), problem.right.element_bytes
-        is_kept = copied * element <= self.near_2
-        fetched = copied * (self.far_share(problem.right) if is_kept else tiles)
-        if fetched:
-            peak = self.rates.fma_f32.core * 4 / element
-            stall = max(0.0, element / self.beyond_l2.rate - 2 * tall / peak)
-            page = core.page_bytes
-            restart = restart_seconds(page, page, self.beyond_l2.begun)
-            waiting += fetched * (stall + element * restart)
+        waiting += self._waiting_for_columns(tall)
         packing = 0.0 if problem.right.is_constant else copied / self.clock
         return cost_of(
             [

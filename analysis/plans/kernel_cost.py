@@ -56,10 +56,7 @@ def contraction_plans(
     found: list[tuple[AnyContractionPlan, Cost]] = []
     product = only_contraction(facts, find_contractions(facts))
     if product is not None:
-        found += [
-            (plan, contraction.cost(plan, product, target))
-            for plan in contraction.propose(product, target, n)
-        ]
+        found += contraction.propose_with_costs(product, target, n)
         slowest = found[-1][1].seconds if len(found) == n else inf
         if product.finished is None and dot_products.least_seconds(product, target) < slowest:
             found += [

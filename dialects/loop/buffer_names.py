@@ -55,16 +55,17 @@ def name_apart(function: func.FuncOp) -> None:
     """the number that a name had last"""
     values = [*function.args, *(result for op in function.walk() for result in op.results)]
     for value in values:
-        if not isinstance(value.type, MemRefType):
+        if type(value.type) is not MemRefType:
             continue
-        name = buffer_name(value) or "buffer"
+        own = buffer_name(value)
+        name = own or "buffer"
         candidate, number = name, last.get(name, 0)
         while candidate in taken:
             number += 1
             candidate = f"{name}_{number}"
         last[name] = number
         taken.add(candidate)
-        if candidate != buffer_name(value):
+        if candidate != own:
             set_buffer_name(value, candidate)
 
 

@@ -79,11 +79,11 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
                 f"found parameter '{name}' of step '{keyword}' twice, expected it once"
             )
         values[name] = value
-    missing = [name for name in _required(step_class) if name not in values]
-    if missing:
-        raise StepwellError(
-            f"found no '{missing[0]}' for step '{keyword}', expected it; add {missing[0]}=..."
-        )
+    for name in _required(step_class):
+        if name not in values:
+            raise StepwellError(
+                f"found no '{name}' for step '{keyword}', expected it; add {name}=..."
+            )
     return step_class(**_checked(step_class, values))
 
 
@@ -118,14 +118,15 @@ def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     first = names_of(step_class)[0]
     for name, value in values.items():
-        if type(value) is str and hints[name] is str:  # as most are
+        hint = hints[name]
+        if type(value) is hint and hint is not int:  # as most are; numbers may be too large
             result[name] = value
             continue
         value = spelled(value, is_target=name == first)
-        if not fits(value, hints[name]):
+        if not fits(value, hint):
             raise StepwellError(
                 f"found {name}={one_line(repr(value), 80)} for step '{step_class.keyword}', expected "
-                f"{expected_text(value, hints[name])}"
+                f"{expected_text(value, hint)}"
             )
         result[name] = value
     return result

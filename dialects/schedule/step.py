@@ -39,10 +39,10 @@ def spelled(value: Any, *, is_target: bool) -> Any:
     """
     if type(value) in _PLAIN:  # asked at once, as most are
         return value
-    if type(value) is tuple and all(
-        type(each) in _PLAIN for each in cast("tuple[Any, ...]", value)
-    ):
-        return cast(Any, value)
+    if type(value) is tuple:
+        several = cast("tuple[Any, ...]", value)
+        if not several or _PLAIN.issuperset(map(type, several)):
+            return several
     if isinstance(value, Named):
         return value.target if is_target else value.name
     if isinstance(value, list | tuple):

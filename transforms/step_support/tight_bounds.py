@@ -18,7 +18,7 @@ from ...analysis.domains import (
     LoopPart,
     loop_range,
 )
-from ...analysis.extremes import Point, corners, is_never_negative, only_value
+from ...analysis.extremes import Point, are_numbers, corners, is_never_negative, only_value
 from ...analysis.frames import Frame, Frames
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr
@@ -69,6 +69,10 @@ def _needed_bounds(
     assert isinstance(loop_, LoopPart) and outside is not None
     lows, highs, step = loop_.lower, loop_.upper, loop_.step
     every_low, every_high = range(len(lows)), range(len(highs))
+    if step == 1 and are_numbers(lows) and are_numbers(highs):
+        starts, ends = [value_at(expr, ()) for expr in lows], [value_at(expr, ()) for expr in highs]
+        if max(starts) < min(ends):
+            return [starts.index(max(starts))], [ends.index(min(ends))]
     seen = _values(lows, highs, corners(outside))
     fewer = [(some, every_high) for some in _without_one(every_low)]
     fewer += [(every_low, some) for some in _without_one(every_high)]

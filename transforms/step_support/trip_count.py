@@ -13,6 +13,8 @@ from ...analysis.extremes import (
     are_numbers,
     counts_at_corners,
     iteration_counts,
+    iterations,
+    never_runs,
 )
 from ...analysis.frames import Frame
 from ...dialects import loop
@@ -90,6 +92,9 @@ class TripCount:
 
     def is_multiple_of(self, factor: int) -> bool:
         """Whether `factor` always divides the number of iterations."""
+        if self._has_numbers:
+            count = len(iterations(self._lower or (), self._upper or (), self._step, ()))
+            return count % factor == 0 or never_runs(self._around.around)
         if any(count % factor for count in self._at_corners()):
             return False
         least, greatest = self.range()
