@@ -250,7 +250,7 @@ class _Tiles:
     def peel(self) -> None:
         """
         Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last one where
-        terms are left out there.
+        terms are left out there, or lanes masked.
         """
         short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(row)}
         edges: list[tuple[LoopHandle, int]] = []
@@ -259,8 +259,9 @@ class _Tiles:
                 continue
             whole, rest = divmod(self.c.extent((axis,)), self.plan.size(axis))
             is_short = axis in short
-            if whole and (rest or (is_short and whole > 1)):
-                front = int(is_short and whole + bool(rest) > 2)
+            is_edge = is_short or (self.plan.masked and axis == self.plan.lanes)
+            if whole and (rest or (is_edge and whole > 1)):
+                front = int(is_edge and whole + bool(rest) > 2)
                 for copy in self.around[self.order.index(axis)].copies:
                     peeled = self.s.peel(copy, front=front, back=1)
                     assert peeled.back is not None
@@ -318,9 +319,8 @@ class _Tiles:
 
     @property
     def _is_image_padded(self) -> bool:
-        """Whether lanes beyond the last element of the result read elements of the image's copy."""
-        lanes = self.plan.lanes
-        return self.halo is not None and lanes in self.c.m
+        """Whether lanes beyond the last element of the result read elements of the image's copy, or what masks say."""
+        return (self.halo is not None or self.plan.masked) and self.plan.lanes in self.c.m
 
     def _tile(self, at: LoopHandle) -> Tile:
         """The tiles that are the iterations of one loop: their columns are in lanes."""

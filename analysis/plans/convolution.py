@@ -188,17 +188,24 @@ def _is_crowded(c: Contraction, sizes: SizedAxes) -> bool:
 def _plans(
     c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order]
 ) -> Iterator[ConvolutionPlan]:
-    """The plans that have a tile: with a copy of the image in its border, and without where no term outside is left."""
+    """
+    The plans that have a tile: with a copy of the image in its border, and without where no term outside is left, or masks say which
+    lanes are inside.
+    """
     sizes = tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c)
     is_alone = model.is_window_alone
     skips = () if is_alone else model.padding.skipped(dict(sizes), tile.lanes[0])
+    beyond = frozenset[int]() if is_alone else model.padding.beyond(skips)
     for halo, summed in orders:
-        if not halo and len(orders) > 1 and (is_alone or model.padding.leaves(skips)):
-            continue
+        is_read = not halo and len(orders) > 1
         packs = tile.packs and (tile.lanes[0] in c.n or _is_crowded(c, sizes))
         plan = ConvolutionPlan(
             sizes, summed, halo, packs, is_alone, model.result_is_far, skips=skips
         )
+        if is_read and (is_alone or beyond):
+            plan = replaced(plan, masked=True)
+            if is_alone or not model.has_masks(plan, beyond):
+                continue
         for ordered in (plan, *_with_window_inside(model, plan), *_with_shared_rows(model, plan)):
             for block in _blocks(model, ordered):
                 for outside in _orders(c, model, ordered):

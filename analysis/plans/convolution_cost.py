@@ -162,6 +162,7 @@ class Model(ConvolutionReads):
         # A load whose line is not in L1 takes a port again when that has come.
         single += part * left.elements * self.demand_miss_ratio(plan)
         shuffles = part * left.shuffles + of_weights * right.shuffles
+        blends = part * left.vectors * self.masked_part(plan)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image
         hints += self.asked_lines(plan) if plan.prefetch_terms else 0
@@ -169,9 +170,13 @@ class Model(ConvolutionReads):
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
         splits = instruction * part * left.vectors * self._split_part(plan)
-        across = 0.0 if self.across is None else splits * self.across
+        # What waits for a load by a mask is its blend, and not the multiply-adds.
+        waiting = max(0.0, splits - instruction * blends)
+        across = 0.0 if self.across is None else waiting * self.across
         twice = splits if self.across is None else 0.0
-        adding = instruction * (rows * vectors + shuffles) / core.fma_ports
+        adding = rows * vectors + shuffles
+        adding = max(adding / core.fma_ports, (adding + blends) / (core.fma_ports + core.add_ports))
+        adding *= instruction
         if self.waits_at_ports:
             loading = core.loading_cycles(instruction * whole + twice, 0.0, instruction * single)
             step = mixed(adding, loading + lines / core.load_ports)

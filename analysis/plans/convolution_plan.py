@@ -75,6 +75,11 @@ class ConvolutionPlan:
     with `window_inside`: all places of a row of the window are written out in the loop over channels, and share the elements of the
     image that several of them read
     """
+    masked: bool = False
+    """
+    the image is read where it is, by loads of the lanes that are inside of it; the first and the last tile along the axis in lanes stand
+    by themselves, so that the others need no masks
+    """
     between_hints: int = 0
     """
     the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
@@ -109,6 +114,7 @@ class ConvolutionPlan:
         words += ["copies the image with its border"] if self.halo else []
         along = ", ".join(str(axis) for axis, _ in self.skips)
         words += [f"leaves out terms outside of it along axes {along}"] if along else []
+        words += ["masks lanes outside of it"] if self.masked else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
         words += ["a row of the window for each channel"] if self.window_inside else []

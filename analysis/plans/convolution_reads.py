@@ -12,6 +12,9 @@ from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
 from .convolution_traffic import Traffic
 from .cost import bytes_taken, half_part, kept_bytes, round_up
 
+COMPARED = 2
+"""Vectors with which masks are worked out: the numbers of lanes, and the end that they are compared with."""
+
 
 class ConvolutionReads:
     """The sizes of one convolution, and what each of its plans loads and reads on one target."""
@@ -52,6 +55,29 @@ class ConvolutionReads:
         """How far apart in memory a tile's elements of the image are for one term: of equal plans the nearest is best."""
         steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
         return sum(count * abs(step or 0) for count, step in steps)
+
+    def has_masks(self, plan: ConvolutionPlan, beyond: frozenset[int]) -> bool:
+        """
+        Whether masks can say which lanes are inside of an image that a tile leaves along these dimensions: of the axis in lanes alone, and
+        with registers for what a vector's lanes are compared with, and before AVX-512 for the masks.
+        """
+        c, core, lanes = self.c, self.core, plan.lanes
+        if lanes not in c.m or beyond != {c.left.dimension_of(lanes)}:
+            return False
+        if self.left[lanes] not in (1, 2) or not core.has_masks(c.left_bytes):
+            return False
+        vectors, image = self.vectors(plan), self.loaded(plan, c.left)
+        beside = min(image + 1, self.loaded(plan, c.right) + vectors)
+        masks = COMPARED + vectors * (not core.stores_by_masks)
+        return self.accumulators(plan) + beside + masks <= core.vector_registers
+
+    def masked_part(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of the image's vectors that masks are for, those of the first and the last tile along the axis in lanes: each of them is a
+        blend as well, beside multiply-adds where additions begin (uops.info).
+        """
+        lanes = plan.lanes
+        return min(1.0, 2 / -(-self.extents[lanes] // plan.size(lanes))) if plan.masked else 0.0
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> float:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
