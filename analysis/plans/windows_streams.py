@@ -21,6 +21,17 @@ class WindowsStreams:
     def bytes(self, access: Access) -> float:
         return float(self.r.facts.buffers[access.buffer].bytes or 0)
 
+    def times_read(self, plan: WindowsPlan) -> int:
+        """How often all of the image comes to L1: once, or for each output of a group where its part of the image does not stay there."""
+        r, again = self.r, 1
+        part = self._image
+        for axis in plan.order(r.parallel):
+            if not r.image.moves_along(axis):
+                again *= r.extent(axis)
+            elif again == 1 and axis not in dict(plan.tile) and not r.taps(axis):
+                part /= r.extent(axis)
+        return again if part > kept_bytes(self.core.cache(1)) else 1
+
     def row_bytes(self, plan: WindowsPlan, access: Access) -> int:
         """The size of a row of an array as it is."""
         dimension = access.dimension_of(plan.lanes[0]) or 0
