@@ -255,7 +255,8 @@ class Model:
     def _blends(self, plan: WindowsPlan, read: int, lanes: int) -> float:
         """
         Loads by masks of a tile at an edge of its image, each of which is a blend as well, beside multiply-adds where additions begin
-        (uops.info): of a vector that has lanes beyond the last element those of all columns, else of those that leave the image.
+        (uops.info): of a vector that has lanes beyond the last element those of all columns, and in a loop over columns, else of those
+        that leave the image.
         """
         if not plan.masked:
             return 0.0
@@ -263,7 +264,9 @@ class Model:
         shared = [k for k in plan.inner if plan.rows is not None and k in r.taps(plan.rows[0])]
         columns = r.extent(*r.taps(axis))
         is_whole, has_ends = lanes % self.width == 0, plan.lanes[1] >= r.extent(axis)
-        leaving = columns if not is_whole else columns - 1 if has_ends else columns // 2
+        leaving = columns - 1 if has_ends else columns // 2
+        if not is_whole or self._moves(plan):
+            leaving = columns
         each = self.terms // r.extent(*shared) * read
         if (dealt := self._dealt(plan)) is not None:
             return each / columns * (1 + dealt.beyond)
