@@ -274,8 +274,9 @@ class Model(ConvolutionReads):
 
         What of the image and of weights is in L2 when a call begins does not come. A block of weights comes while the first
         of the tiles that use it is computed, unless all those that use the one before ask for it: nothing of it is under way
-        during the others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read
-        in more places at a time than prefetchers follow, tiles ask for each line.
+        during the others, and of weights whose lines are used by several runs of a sum nothing but in the first of these. A part of all is
+        not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more places at a time than prefetchers follow,
+        tiles ask for each line.
         """
         weights, image, lost, tiles = self.traffic.coming(plan)
         weights, image = weights - self._kept_weights, image - self._image_bytes + self._far_image
@@ -286,7 +287,8 @@ class Model(ConvolutionReads):
         coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
         if self.result_is_far and not plan.prefetch_block:
-            waiting = max(waiting, weights / self._weights_rate - computing / tiles)
+            first = computing / tiles / self.runs_of_line(plan)
+            waiting = max(waiting, weights / self._weights_rate - first)
         return waiting + self.unhidden * coming + mixed(computing, unforeseen) - computing
 
     def _demand_misses(self, plan: ConvolutionPlan) -> float:
