@@ -380,6 +380,10 @@ class _Tiles:
         if self.plan.shares_row:
             share_row(self.s, self.plan, self.c, terms, self.update.inside, self.written_out)
             return
+        if self.plan.writes_row:
+            for loop in self.written_out:
+                self.s.unroll(loop)
+            return
         if self.plan.window_inside:
             terms = self.summed[self.plan.summed[-2]]
             put_outside(self.s, self.written_out, terms)
@@ -425,7 +429,7 @@ class _Tiles:
             for loop in self.summed[last].copies
             if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
         ]
-        if plan.shares_row:
+        if plan.has_whole_row:
             for loop in self.summed[last].copies:
                 write_out(self.s, loop)
             return

@@ -29,6 +29,9 @@ from .terms_written_out import LINES_AT_ONCE
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
 
+MOST_WRITTEN_OUT = 128
+"""Multiply-adds of a row of the window that are written out for its masks at most."""
+
 Order: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Of the dimensions of the image's padded copy, none where there is no copy, and of the summed axes."""
 
@@ -206,7 +209,8 @@ def _plans(
             plan = replaced(plan, masked=True)
             if is_alone or not model.has_masks(plan, beyond):
                 continue
-        for ordered in (plan, *_with_window_inside(model, plan), *_with_shared_rows(model, plan)):
+        orders_of_terms = (*_with_window_inside(model, plan), *_with_rows_written_out(model, plan))
+        for ordered in (plan, *orders_of_terms):
             for block in _blocks(model, ordered):
                 for outside in _orders(c, model, ordered):
                     yield with_hints(model, replaced(ordered, outside=outside, block=block))
@@ -326,18 +330,25 @@ def _with_window_inside(model: Model, plan: ConvolutionPlan) -> Iterator[Convolu
         yield inside
 
 
-def _with_shared_rows(model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
+def _with_rows_written_out(model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
     """
     The same with a row of the window written out inside of the channels, where neighbouring elements of a tile read the same ones of the
-    image at several places of the row, and registers keep these beside the tile from one place to the next.
+    image at several places of the row, and registers keep these beside the tile from one place to the next; and where masks say which
+    lanes are inside of the image, those of a few places.
     """
     c, summed = model.c, plan.summed
-    if len(summed) < 2 or plan.lanes not in c.n or not model.has_blocks(summed):
+    if len(summed) < 2 or not model.has_blocks(summed):
         return
     *others, row, channels = summed
     if row not in c.window or not 1 < model.extents[row] <= WRITTEN_OUT:
         return
-    inside = replaced(plan, summed=(*others, channels, row), window_inside=True, shares_row=True)
+    inside = replaced(plan, summed=(*others, channels, row), window_inside=True)
+    if plan.masked and model.extents[row] * model.accumulators(plan) <= MOST_WRITTEN_OUT:
+        if model.registers_of_row(inside) <= model.core.vector_registers:
+            yield replaced(inside, writes_row=True)
+    if plan.lanes not in c.n:
+        return
+    inside = replaced(inside, shares_row=True)
     kept = model.kept_of_row(inside)
     if kept and model.accumulators(plan) + kept <= model.core.vector_registers:
         yield inside

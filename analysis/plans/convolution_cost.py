@@ -153,6 +153,7 @@ class Model(ConvolutionReads):
         lanes = plan.lanes
         rows = prod([size for axis, size in sizes.items() if axis != lanes])
         left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
+        left = left._replace(vectors=left.vectors * self.loaded_of_row(plan))
         part = self.shared(plan, sizes)
         of_weights = 1.0 if plan.shares_row else part
         whole, single = (
@@ -217,7 +218,7 @@ class Model(ConvolutionReads):
         if plan.written_out or not (plan.block or run > FORESEEN):
             return 0.0
         part = self.written_out_part(plan) if plan.window_inside else 1.0
-        part = 0.0 if plan.shares_row else part
+        part = 0.0 if plan.has_whole_row else part
         ends = self.terms / run * (part + (1 - part) / row)
         return ends if plan.block else ends - 1
 

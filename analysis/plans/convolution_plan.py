@@ -75,6 +75,11 @@ class ConvolutionPlan:
     with `window_inside`: all places of a row of the window are written out in the loop over channels, and share the elements of the
     image that several of them read
     """
+    writes_row: bool = False
+    """
+    with `window_inside`: all places of a row of the window are written out in the loop over channels, where each reads other elements of the
+    image: the masks of lanes are numbers then
+    """
     masked: bool = False
     """
     the image is read where it is, by loads of the lanes that are inside of it; the first and the last tile along the axis in lanes stand
@@ -85,6 +90,11 @@ class ConvolutionPlan:
     the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
     stand; 0 where sums have no such parts
     """
+
+    @property
+    def has_whole_row(self) -> bool:
+        """Whether all places of a row of the window are written out in the loop over channels."""
+        return self.shares_row or self.writes_row
 
     @property
     def lanes(self) -> int:
@@ -119,6 +129,7 @@ class ConvolutionPlan:
         words += ["all terms written out"] if self.written_out else []
         words += ["a row of the window for each channel"] if self.window_inside else []
         words += ["whose places share elements"] if self.shares_row else []
+        words += ["whose places are written out"] if self.writes_row else []
         words += [f"{self.block} channels at a time"] if self.block else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []

@@ -71,6 +71,27 @@ class ConvolutionReads:
         masks = COMPARED + vectors * (not core.stores_by_masks)
         return self.accumulators(plan) + beside + masks <= core.vector_registers
 
+    def registers_of_row(self, plan: ConvolutionPlan) -> int:
+        """
+        Registers of a tile with pixels in lanes for which a row of the window is written out: its sums, a weight, and the image's vectors of
+        one place; where lanes take every other pixel, of all places, which LLVM makes out of the same vectors, with the numbers of lanes
+        that tell how. (With AVX-512 tiles of 12 x 2 x 16 stay in registers, those of 13 x 2 x 16 and 8 x 3 x 16 do not.)
+        """
+        image = int(self.loaded(plan, self.c.left))
+        if self.left[plan.lanes] != 1:
+            return self.accumulators(plan) + image * self.extents[plan.summed[-1]] + 2
+        beside = int(self.loaded(plan, self.c.right)) + self.vectors(plan)
+        return self.accumulators(plan) + min(image + 1, beside)
+
+    def loaded_of_row(self, plan: ConvolutionPlan) -> float:
+        """The part of its vectors of the image that a tile loads where lanes take every other pixel, and all places of a row take these out of the same."""
+        apart, row = self.left[plan.lanes] or 1, plan.summed[-1]
+        if not plan.writes_row or apart == 1:
+            return 1.0
+        places, lanes = self.extents[row], min(plan.size(plan.lanes), self.lanes)
+        reach = (lanes - 1) * apart + (places - 1) * (self.left[row] or 0) + 1
+        return min(1.0, -(-reach // lanes) / (apart * places))
+
     def masked_part(self, plan: ConvolutionPlan) -> float:
         """
         The part of the image's vectors that masks are for, those of the first and the last tile along the axis in lanes: each of them is a

@@ -40,14 +40,17 @@ class WindowsStreams:
 
     def waiting(self, plan: WindowsPlan, computing: float) -> float:
         """
-        Seconds of waiting for what streams. Where a tile's rows are inside of the loops over the window, the first terms read all of
-        the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes from beyond L2.
+        Seconds of waiting for what streams. Where it comes from beyond L2, a part is not hidden by any arithmetic, as of contractions, of
+        the image and of lines of the result, which come and go. Where a tile's rows are inside of the loops over the window, the first
+        terms read all of the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes.
         """
-        streaming = self._streaming(plan)
+        streaming, kept = self._streaming(plan), kept_bytes(self.core.cache(2))
         is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
-        is_far = self._image > kept_bytes(self.core.cache(2))
-        unhidden = self.unhidden if is_in_bursts and is_far else 0.0
-        return max(0.0, streaming - computing) + unhidden * streaming
+        if is_in_bursts and self._image > kept:
+            return max(0.0, streaming - computing) + self.unhidden * streaming
+        unhidden = self.unhidden if self._image + self._result > kept else 0.0
+        both = self._image + self._result
+        return max(streaming - computing, unhidden * streaming * (both + self._result) / both, 0.0)
 
     def _streaming(self, plan: WindowsPlan) -> float:
         """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
