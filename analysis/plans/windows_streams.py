@@ -48,21 +48,31 @@ class WindowsStreams:
         is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
         if is_in_bursts and self._image > kept:
             return max(0.0, streaming - computing) + self.unhidden * streaming
-        unhidden = self.unhidden if self._image + self._result > kept else 0.0
-        both = self._image + self._result
-        return max(streaming - computing, unhidden * streaming * (both + self._result) / both, 0.0)
+        unhidden = 0.0
+        if self._image + self._result > kept:
+            unhidden = self.unhidden * (self._image + 2 * self._result) / self._rate
+        return max(streaming - computing, unhidden)
 
     def _streaming(self, plan: WindowsPlan) -> float:
         """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
         both = self._image + self._result
         if both <= kept_bytes(self.core.cache(2)):
             return both / self.rates.read_l2.core
-        last = self.core.caches[-1]
-        is_cached = last.level > 2 and both <= last.bytes // last.shared_by
-        rate = (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
-        alone = self._alone(is_cached=is_cached) * rate
+        rate = self._rate
+        alone = self._alone(is_cached=self._is_cached) * rate
         image = self._image * (1 if plan.halo else self._in_turns(plan, self.r.image, alone))
         return (image + self._result * self._in_turns(plan, self.r.result, alone)) / rate
+
+    @property
+    def _is_cached(self) -> bool:
+        """Whether the last cache keeps image and result."""
+        last = self.core.caches[-1]
+        return last.level > 2 and self._image + self._result <= last.bytes // last.shared_by
+
+    @property
+    def _rate(self) -> float:
+        """Bytes/s at which they come from beyond L2."""
+        return (self.rates.beyond_l2 if self._is_cached else self.rates.read_memory).core
 
     def _alone(self, *, is_cached: bool) -> float:
         """
