@@ -22,6 +22,7 @@ from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
 from .convolution_hints import ConvolutionHints
 from .convolution_windows import put_outside, share_row
+from .levels import is_in
 from .panels import Packing, vectorize_packing
 from .register_tile import (
     Tile,
@@ -73,9 +74,10 @@ class _Tiles:
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.core = target.core
         self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
-        inside = (axis for axis in c.m if axis not in plan.outside)
+        self.blocked = plan.outside[-1:] if plan.at_a_time else ()
+        inside = (axis for axis in c.m if axis not in plan.outside or axis in self.blocked)
         self.order = (*c.batch, *plan.outside, *c.n, *inside)
-        """the axes of the loops over tiles, outermost first"""
+        """the axes of the loops over tiles, outermost first; one of blocks has two"""
         self.apart = plan.outside if any(axis not in plan.outside for axis in c.m) else ()
         """those of images that all weights go by for one by one"""
         self.axes = [axis for axis, _ in plan.tile]
@@ -160,8 +162,13 @@ class _Tiles:
         }
         around: list[LoopHandle] = []
         rests: dict[int, LoopHandle] = {}
+        blocked = self.blocked
         for axis in self.order:
-            whole = by_dimension[self.c.result.dimension_of(axis)]
+            place = self.c.result.dimension_of(axis)
+            whole = by_dimension[place]
+            if axis in blocked:
+                blocked = ()
+                whole, by_dimension[place] = self.s.cut(whole, self.plan.at_a_time, "block", word)
             if axis not in self.axes:
                 around.append(whole)
                 continue
@@ -290,7 +297,7 @@ class _Tiles:
             pads = tuple(tile.wide if n == place else 1 for n in range(rank))
             result: BufferHandle = self.result
             if self.by_panels:
-                around = next(copy for copy in self.shared.copies if _is_in(handle, copy))
+                around = next(copy for copy in self.shared.copies if is_in(handle, copy))
                 panel = self.s.stage(
                     result, around, into="panel", scope="stack", order=order, pads=pads
                 )
@@ -326,7 +333,7 @@ class _Tiles:
         """The tiles that are the iterations of one loop: their columns are in lanes."""
         lanes = self.plan.lanes
         extent, size = self.c.extent((lanes,)), self.plan.size(lanes)
-        is_last = any(_is_in(at, back) for back in self.backs.get(lanes, ()))
+        is_last = any(is_in(at, back) for back in self.backs.get(lanes, ()))
         count = extent % size if is_last else min(size, extent)
         wide = vector_span(count, self.width)
         nests = [nest for nest in (self.init, self.update) if nest is not None]
@@ -377,12 +384,8 @@ class _Tiles:
     def _write_out_windows(self) -> None:
         """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
         terms = self.summed[self.plan.summed[-1]]
-        if self.plan.shares_row:
+        if self.plan.has_whole_row:
             share_row(self.s, self.plan, self.c, terms, self.update.inside, self.written_out)
-            return
-        if self.plan.writes_row:
-            for loop in self.written_out:
-                self.s.unroll(loop)
             return
         if self.plan.window_inside:
             terms = self.summed[self.plan.summed[-2]]
@@ -427,7 +430,7 @@ class _Tiles:
         loops = [
             loop
             for loop in self.summed[last].copies
-            if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
+            if not loop.is_gone and not any(is_in(loop, edge) for edge in edges)
         ]
         if plan.has_whole_row:
             for loop in self.summed[last].copies:
@@ -493,8 +496,3 @@ class _Tiles:
         rest = [loop for loop in panel.copy_out if not loop.is_gone and loop not in last]
         if len(last) > 1:
             self.s.order(*rest, *last)
-
-
-def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
-    """Whether a loop is another, or stands inside of it."""
-    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))

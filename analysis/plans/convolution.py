@@ -212,8 +212,8 @@ def _plans(
         orders_of_terms = (*_with_window_inside(model, plan), *_with_rows_written_out(model, plan))
         for ordered in (plan, *orders_of_terms):
             for block in _blocks(model, ordered):
-                for outside in _orders(c, model, ordered):
-                    yield with_hints(model, replaced(ordered, outside=outside, block=block))
+                for each in _orders(c, model, ordered):
+                    yield with_hints(model, replaced(each, block=block))
 
 
 def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
@@ -230,20 +230,28 @@ def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
         yield from islice((n for n in sizes if model.keeps_run(plan, n)), 1)
 
 
-def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:
+def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
     """
-    The axes of rows that blocks of weights may be inside of: none; where the image leaves L2, all if the weights do not, and
-    that of the images of a batch if each of them stays.
+    The same with axes of rows that blocks of weights are inside of: none; where the image leaves L2, all if the weights do not, and
+    that of the images of a batch if each of them stays, or the outermost one of pixels that no two tiles share, and as many of these
+    at a time as stay.
     """
-    yield ()
+    yield plan
     if not model.image_returns(plan):
         return
     if model.weights_stay:
-        yield c.m
+        yield replaced(plan, outside=c.m)
     outermost = [axis for axis in c.m if model.extents[axis] > 1][:1]
     images = tuple(axis for axis in outermost if model.traffic.is_apart(axis))
-    if images and not model.image_returns(replaced(plan, outside=images)):
-        yield images
+    if not images or model.image_returns(one := replaced(plan, outside=images)):
+        return
+    yield one
+    if plan.halo or plan.size(images[0]) > 1:
+        return
+    extent = model.extents[images[0]]
+    sizes = dict.fromkeys(-(-extent // parts) for parts in range(2, extent))
+    several = (replaced(one, at_a_time=size) for size in sizes if size > 1)
+    yield from (each for each in several if not model.image_returns(each))
 
 
 def _with_columns_inside(tile: SizedAxes, c: Contraction) -> SizedAxes:
@@ -343,9 +351,10 @@ def _with_rows_written_out(model: Model, plan: ConvolutionPlan) -> Iterator[Conv
     if row not in c.window or not 1 < model.extents[row] <= WRITTEN_OUT:
         return
     inside = replaced(plan, summed=(*others, channels, row), window_inside=True)
-    if plan.masked and model.extents[row] * model.accumulators(plan) <= MOST_WRITTEN_OUT:
-        if model.registers_of_row(inside) <= model.core.vector_registers:
-            yield replaced(inside, writes_row=True)
+    is_short = model.extents[row] * model.accumulators(plan) <= MOST_WRITTEN_OUT
+    has_registers = model.registers_of_row(inside) <= model.core.vector_registers
+    if plan.masked and is_short and has_registers:
+        yield replaced(inside, writes_row=True)
     if plan.lanes not in c.n:
         return
     inside = replaced(inside, shares_row=True)

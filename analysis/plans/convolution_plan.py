@@ -47,6 +47,10 @@ class ConvolutionPlan:
     axes of m, from the outermost on, that are outside of n: of the images of a batch, each of which stays near while all
     weights go by, or all of them, where all blocks of weights stay in L2 and go by while a tile of the image stays near
     """
+    at_a_time: int = 0
+    """
+    so many iterations of the last of the axes outside go by for each block of weights, where as many stay near; 0 for one tile's
+    """
     skips: tuple[tuple[int, int], ...] = ()
     """
     axes of the window along which terms outside of the image are left out, each with the axis of rows that shares its
@@ -133,6 +137,7 @@ class ConvolutionPlan:
         words += [f"{self.block} channels at a time"] if self.block else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []
+        words += [f"{self.at_a_time} of the last one at a time"] if self.at_a_time else []
         words += ["prefetches the result"] if self.prefetch_result else []
         words += ["prefetches the image"] if self.prefetch_image else []
         ahead = self.prefetch_terms
