@@ -62,7 +62,8 @@ class ConvolutionReads:
         with registers for what a vector's lanes are compared with, and before AVX-512 for the masks.
         """
         c, core, lanes = self.c, self.core, plan.lanes
-        if lanes not in c.m or beyond != {c.left.dimension_of(lanes)}:
+        dimension = c.left.dimension_of(lanes)
+        if lanes not in c.m or dimension is None or beyond != {dimension}:
             return False
         if self.left[lanes] not in (1, 2) or not core.has_masks(c.left_bytes):
             return False
