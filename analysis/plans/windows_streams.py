@@ -28,9 +28,16 @@ class WindowsStreams:
         for axis in plan.order(r.parallel):
             if not r.image.moves_along(axis):
                 again *= r.extent(axis)
-            elif again == 1 and axis not in dict(plan.tile) and not r.taps(axis):
-                part /= r.extent(axis)
+            elif again == 1 and axis not in dict(plan.tile):
+                part *= self._share(axis)
         return again if part > kept_bytes(self.core.cache(1)) else 1
+
+    def _share(self, axis: int) -> float:
+        """The part of the image along the dimension that an axis of the result moves which an iteration of it reads."""
+        dimension = self.r.image.dimension_of(axis)
+        size = self.r.facts.buffers[self.r.image.buffer].shape[dimension or 0]
+        is_known = dimension is not None and isinstance(size, int) and size > 0
+        return min(self.r.reach(axis, 1) / size, 1.0) if is_known else 1.0
 
     def row_bytes(self, plan: WindowsPlan, access: Access) -> int:
         """The size of a row of an array as it is."""
