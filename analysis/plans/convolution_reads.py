@@ -63,7 +63,7 @@ class ConvolutionReads:
         """
         c, core, lanes = self.c, self.core, plan.lanes
         dimension = c.left.dimension_of(lanes)
-        if lanes not in c.m or dimension is None or beyond != {dimension}:
+        if lanes not in c.m or dimension is None or beyond != frozenset((dimension,)):
             return False
         if self.left[lanes] not in (1, 2) or not core.has_masks(c.left_bytes):
             return False

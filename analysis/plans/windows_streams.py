@@ -36,8 +36,9 @@ class WindowsStreams:
         """The part of the image along the dimension that an axis of the result moves which an iteration of it reads."""
         dimension = self.r.image.dimension_of(axis)
         size = self.r.facts.buffers[self.r.image.buffer].shape[dimension or 0]
-        is_known = dimension is not None and isinstance(size, int) and size > 0
-        return min(self.r.reach(axis, 1) / size, 1.0) if is_known else 1.0
+        if dimension is None or not isinstance(size, int) or size == 0:
+            return 1.0
+        return min(self.r.reach(axis, 1) / size, 1.0)
 
     def row_bytes(self, plan: WindowsPlan, access: Access) -> int:
         """The size of a row of an array as it is."""
