@@ -26,7 +26,7 @@ class ConvolutionHints:
     ):
         """`around` are the loops over tiles by axis, from outermost to innermost, `summed` those of the sums."""
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
-        self.around, self.terms = around, summed[-2 if plan.shares_row else -1]
+        self.around, self.terms = around, summed[-2 if plan.has_whole_row else -1]
         """those over tiles, and the loop that hints are given in: not one that is written out"""
         self.channels = summed[-2] if plan.window_inside else summed[-1]
         self.between = (
@@ -51,7 +51,7 @@ class ConvolutionHints:
             at = next(at for axis, at in places if axis in c.n and at.trips != 1)
             self.loops += self.s.prefetch(weights, at, locality=2, inside=self.terms).loops
         if plan.prefetch_weights:
-            places = c.extent(plan.summed[-1:]) if plan.shares_row else 1
+            places = c.extent(plan.summed[-1:]) if plan.has_whole_row else 1
             terms = max(1, core.page_bytes // (places * plan.size(plan.lanes) * c.right_bytes))
             self.loops += self.s.prefetch(weights, self.terms, terms, locality=3).loops
 
@@ -61,7 +61,7 @@ class ConvolutionHints:
         image = copy or self._buffer(self.c.left)
         if plan.window_inside and plan.prefetch_terms:
             ahead = -(-plan.prefetch_terms // self.c.extent((plan.summed[-1],)))
-            inside = "" if plan.shares_row else self.terms
+            inside = "" if plan.has_whole_row else self.terms
             self.loops += s.prefetch(image, self.channels, ahead, locality=3, inside=inside).loops
         elif plan.prefetch_terms:
             self.loops += s.prefetch(image, self.terms, plan.prefetch_terms, locality=3).loops

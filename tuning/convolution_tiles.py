@@ -22,6 +22,7 @@ from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
 from .convolution_hints import ConvolutionHints
 from .convolution_windows import put_outside, share_row
+from .levels import is_in
 from .panels import Packing, vectorize_packing
 from .register_tile import (
     Tile,
@@ -73,9 +74,10 @@ class _Tiles:
         self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
         self.core = target.core
         self.width, self.level_1 = target.core.lanes(c.result_bytes), target.core.cache(1)
-        inside = (axis for axis in c.m if axis not in plan.outside)
+        self.blocked = plan.outside[-1:] if plan.at_a_time else ()
+        inside = (axis for axis in c.m if axis not in plan.outside or axis in self.blocked)
         self.order = (*c.batch, *plan.outside, *c.n, *inside)
-        """the axes of the loops over tiles, outermost first"""
+        """the axes of the loops over tiles, outermost first; one of blocks has two"""
         self.apart = plan.outside if any(axis not in plan.outside for axis in c.m) else ()
         """those of images that all weights go by for one by one"""
         self.axes = [axis for axis, _ in plan.tile]
@@ -160,8 +162,13 @@ class _Tiles:
         }
         around: list[LoopHandle] = []
         rests: dict[int, LoopHandle] = {}
+        blocked = self.blocked
         for axis in self.order:
-            whole = by_dimension[self.c.result.dimension_of(axis)]
+            place = self.c.result.dimension_of(axis)
+            whole = by_dimension[place]
+            if axis in blocked:
+                blocked = ()
+                whole, by_dimension[place] = self.s.cut(whole, self.plan.at_a_time, "block", word)
             if axis not in self.axes:
                 around.append(whole)
                 continue
@@ -250,7 +257,7 @@ class _Tiles:
     def peel(self) -> None:
         """
         Give the last tiles along each axis, where they are smaller, loops of their own; the first and the last one where
-        terms are left out there.
+        terms are left out there, or lanes masked.
         """
         short = {row: axis for axis, row in self.plan.skips if self.plan.is_skip_written_out(row)}
         edges: list[tuple[LoopHandle, int]] = []
@@ -259,8 +266,9 @@ class _Tiles:
                 continue
             whole, rest = divmod(self.c.extent((axis,)), self.plan.size(axis))
             is_short = axis in short
-            if whole and (rest or (is_short and whole > 1)):
-                front = int(is_short and whole + bool(rest) > 2)
+            is_edge = is_short or (self.plan.masked and axis == self.plan.lanes)
+            if whole and (rest or (is_edge and whole > 1)):
+                front = int(is_edge and whole + bool(rest) > 2)
                 for copy in self.around[self.order.index(axis)].copies:
                     peeled = self.s.peel(copy, front=front, back=1)
                     assert peeled.back is not None
@@ -289,7 +297,7 @@ class _Tiles:
             pads = tuple(tile.wide if n == place else 1 for n in range(rank))
             result: BufferHandle = self.result
             if self.by_panels:
-                around = next(copy for copy in self.shared.copies if _is_in(handle, copy))
+                around = next(copy for copy in self.shared.copies if is_in(handle, copy))
                 panel = self.s.stage(
                     result, around, into="panel", scope="stack", order=order, pads=pads
                 )
@@ -318,15 +326,14 @@ class _Tiles:
 
     @property
     def _is_image_padded(self) -> bool:
-        """Whether lanes beyond the last element of the result read elements of the image's copy."""
-        lanes = self.plan.lanes
-        return self.halo is not None and lanes in self.c.m
+        """Whether lanes beyond the last element of the result read elements of the image's copy, or what masks say."""
+        return (self.halo is not None or self.plan.masked) and self.plan.lanes in self.c.m
 
     def _tile(self, at: LoopHandle) -> Tile:
         """The tiles that are the iterations of one loop: their columns are in lanes."""
         lanes = self.plan.lanes
         extent, size = self.c.extent((lanes,)), self.plan.size(lanes)
-        is_last = any(_is_in(at, back) for back in self.backs.get(lanes, ()))
+        is_last = any(is_in(at, back) for back in self.backs.get(lanes, ()))
         count = extent % size if is_last else min(size, extent)
         wide = vector_span(count, self.width)
         nests = [nest for nest in (self.init, self.update) if nest is not None]
@@ -377,7 +384,7 @@ class _Tiles:
     def _write_out_windows(self) -> None:
         """Write out loops over an axis of the window, so that tiles in them have as many elements as numbers say."""
         terms = self.summed[self.plan.summed[-1]]
-        if self.plan.shares_row:
+        if self.plan.has_whole_row:
             share_row(self.s, self.plan, self.c, terms, self.update.inside, self.written_out)
             return
         if self.plan.window_inside:
@@ -423,9 +430,9 @@ class _Tiles:
         loops = [
             loop
             for loop in self.summed[last].copies
-            if not loop.is_gone and not any(_is_in(loop, edge) for edge in edges)
+            if not loop.is_gone and not any(is_in(loop, edge) for edge in edges)
         ]
-        if plan.shares_row:
+        if plan.has_whole_row:
             for loop in self.summed[last].copies:
                 write_out(self.s, loop)
             return
@@ -489,8 +496,3 @@ class _Tiles:
         rest = [loop for loop in panel.copy_out if not loop.is_gone and loop not in last]
         if len(last) > 1:
             self.s.order(*rest, *last)
-
-
-def _is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
-    """Whether a loop is another, or stands inside of it."""
-    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))

@@ -41,8 +41,8 @@ def share_row(
     subscript = c.left.subscripts[c.left.dimension_of(axis) or 0]
     assert subscript is not None, "tiles share what numbers say that they read"
     rows = [other for other, _ in plan.tile[:-1]]
-    along = next(other for other in rows if subscript.coefficients[other])
-    if subscript.coefficients[along] != 1:
+    along = next((other for other in rows if subscript.coefficients[other]), plan.lanes)
+    if plan.writes_row or subscript.coefficients[along] != 1:
         for loop in written_out:
             s.unroll(loop)
         return

@@ -29,6 +29,9 @@ from .terms_written_out import LINES_AT_ONCE
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
 
+MOST_WRITTEN_OUT = 128
+"""Multiply-adds of a row of the window that are written out for its masks at most."""
+
 Order: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Of the dimensions of the image's padded copy, none where there is no copy, and of the summed axes."""
 
@@ -188,21 +191,29 @@ def _is_crowded(c: Contraction, sizes: SizedAxes) -> bool:
 def _plans(
     c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order]
 ) -> Iterator[ConvolutionPlan]:
-    """The plans that have a tile: with a copy of the image in its border, and without where no term outside is left."""
+    """
+    The plans that have a tile: with a copy of the image in its border, and without where no term outside is left, or masks say which
+    lanes are inside.
+    """
     sizes = tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c)
     is_alone = model.is_window_alone
     skips = () if is_alone else model.padding.skipped(dict(sizes), tile.lanes[0])
+    beyond = frozenset[int]() if is_alone else model.padding.beyond(skips)
     for halo, summed in orders:
-        if not halo and len(orders) > 1 and (is_alone or model.padding.leaves(skips)):
-            continue
+        is_read = not halo and len(orders) > 1
         packs = tile.packs and (tile.lanes[0] in c.n or _is_crowded(c, sizes))
         plan = ConvolutionPlan(
             sizes, summed, halo, packs, is_alone, model.result_is_far, skips=skips
         )
-        for ordered in (plan, *_with_window_inside(model, plan), *_with_shared_rows(model, plan)):
+        if is_read and (is_alone or beyond):
+            plan = replaced(plan, masked=True)
+            if is_alone or not model.has_masks(plan, beyond):
+                continue
+        orders_of_terms = (*_with_window_inside(model, plan), *_with_rows_written_out(model, plan))
+        for ordered in (plan, *orders_of_terms):
             for block in _blocks(model, ordered):
-                for outside in _orders(c, model, ordered):
-                    yield with_hints(model, replaced(ordered, outside=outside, block=block))
+                for each in _orders(c, model, ordered):
+                    yield with_hints(model, replaced(each, block=block))
 
 
 def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
@@ -219,20 +230,28 @@ def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:
         yield from islice((n for n in sizes if model.keeps_run(plan, n)), 1)
 
 
-def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[tuple[int, ...]]:
+def _orders(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
     """
-    The axes of rows that blocks of weights may be inside of: none; where the image leaves L2, all if the weights do not, and
-    that of the images of a batch if each of them stays.
+    The same with axes of rows that blocks of weights are inside of: none; where the image leaves L2, all if the weights do not, and
+    that of the images of a batch if each of them stays, or the outermost one of pixels that no two tiles share, and as many of these
+    at a time as stay.
     """
-    yield ()
+    yield plan
     if not model.image_returns(plan):
         return
     if model.weights_stay:
-        yield c.m
+        yield replaced(plan, outside=c.m)
     outermost = [axis for axis in c.m if model.extents[axis] > 1][:1]
     images = tuple(axis for axis in outermost if model.traffic.is_apart(axis))
-    if images and not model.image_returns(replaced(plan, outside=images)):
-        yield images
+    if not images or model.image_returns(one := replaced(plan, outside=images)):
+        return
+    yield one
+    if plan.halo or plan.size(images[0]) > 1:
+        return
+    extent = model.extents[images[0]]
+    sizes = dict.fromkeys(-(-extent // parts) for parts in range(2, extent))
+    several = (replaced(one, at_a_time=size) for size in sizes if size > 1)
+    yield from (each for each in several if not model.image_returns(each))
 
 
 def _with_columns_inside(tile: SizedAxes, c: Contraction) -> SizedAxes:
@@ -319,18 +338,26 @@ def _with_window_inside(model: Model, plan: ConvolutionPlan) -> Iterator[Convolu
         yield inside
 
 
-def _with_shared_rows(model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
+def _with_rows_written_out(model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
     """
     The same with a row of the window written out inside of the channels, where neighbouring elements of a tile read the same ones of the
-    image at several places of the row, and registers keep these beside the tile from one place to the next.
+    image at several places of the row, and registers keep these beside the tile from one place to the next; and where masks say which
+    lanes are inside of the image, those of a few places.
     """
     c, summed = model.c, plan.summed
-    if len(summed) < 2 or plan.lanes not in c.n or not model.has_blocks(summed):
+    if len(summed) < 2 or not model.has_blocks(summed):
         return
     *others, row, channels = summed
     if row not in c.window or not 1 < model.extents[row] <= WRITTEN_OUT:
         return
-    inside = replaced(plan, summed=(*others, channels, row), window_inside=True, shares_row=True)
+    inside = replaced(plan, summed=(*others, channels, row), window_inside=True)
+    is_short = model.extents[row] * model.accumulators(plan) <= MOST_WRITTEN_OUT
+    has_registers = model.registers_of_row(inside) <= model.core.vector_registers
+    if plan.masked and is_short and has_registers:
+        yield replaced(inside, writes_row=True)
+    if plan.lanes not in c.n:
+        return
+    inside = replaced(inside, shares_row=True)
     kept = model.kept_of_row(inside)
     if kept and model.accumulators(plan) + kept <= model.core.vector_registers:
         yield inside

@@ -153,6 +153,7 @@ class Model(ConvolutionReads):
         lanes = plan.lanes
         rows = prod([size for axis, size in sizes.items() if axis != lanes])
         left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
+        left = left._replace(vectors=left.vectors * self.loaded_of_row(plan))
         part = self.shared(plan, sizes)
         of_weights = 1.0 if plan.shares_row else part
         whole, single = (
@@ -162,6 +163,7 @@ class Model(ConvolutionReads):
         # A load whose line is not in L1 takes a port again when that has come.
         single += part * left.elements * self.demand_miss_ratio(plan)
         shuffles = part * left.shuffles + of_weights * right.shuffles
+        blends = part * left.vectors * self.masked_part(plan)
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_block + plan.prefetch_image
         hints += self.asked_lines(plan) if plan.prefetch_terms else 0
@@ -169,9 +171,13 @@ class Model(ConvolutionReads):
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
         splits = instruction * part * left.vectors * self._split_part(plan)
-        across = 0.0 if self.across is None else splits * self.across
+        # What waits for a load by a mask is its blend, and not the multiply-adds.
+        waiting = max(0.0, splits - instruction * blends)
+        across = 0.0 if self.across is None else waiting * self.across
         twice = splits if self.across is None else 0.0
-        adding = instruction * (rows * vectors + shuffles) / core.fma_ports
+        adding = rows * vectors + shuffles
+        adding = max(adding / core.fma_ports, (adding + blends) / (core.fma_ports + core.add_ports))
+        adding *= instruction
         if self.waits_at_ports:
             loading = core.loading_cycles(instruction * whole + twice, 0.0, instruction * single)
             step = mixed(adding, loading + lines / core.load_ports)
@@ -212,7 +218,7 @@ class Model(ConvolutionReads):
         if plan.written_out or not (plan.block or run > FORESEEN):
             return 0.0
         part = self.written_out_part(plan) if plan.window_inside else 1.0
-        part = 0.0 if plan.shares_row else part
+        part = 0.0 if plan.has_whole_row else part
         ends = self.terms / run * (part + (1 - part) / row)
         return ends if plan.block else ends - 1
 
@@ -269,8 +275,9 @@ class Model(ConvolutionReads):
 
         What of the image and of weights is in L2 when a call begins does not come. A block of weights comes while the first
         of the tiles that use it is computed, unless all those that use the one before ask for it: nothing of it is under way
-        during the others. A part of all is not hidden by any arithmetic, as of what comes from L2. Of an image that is read
-        in more places at a time than prefetchers follow, tiles ask for each line.
+        during the others, and of weights whose lines are used by several runs of a sum nothing but in the first of these. A part of all is
+        not hidden by any arithmetic, as of what comes from L2. Of an image that is read in more places at a time than prefetchers follow,
+        tiles ask for each line.
         """
         weights, image, lost, tiles = self.traffic.coming(plan)
         weights, image = weights - self._kept_weights, image - self._image_bytes + self._far_image
@@ -281,7 +288,8 @@ class Model(ConvolutionReads):
         coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
         if self.result_is_far and not plan.prefetch_block:
-            waiting = max(waiting, weights / self._weights_rate - computing / tiles)
+            first = computing / tiles / self.runs_of_line(plan)
+            waiting = max(waiting, weights / self._weights_rate - first)
         return waiting + self.unhidden * coming + mixed(computing, unforeseen) - computing
 
     def _demand_misses(self, plan: ConvolutionPlan) -> float:

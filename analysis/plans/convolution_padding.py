@@ -78,8 +78,11 @@ class Padding:
 
     def leaves(self, skips: Skips) -> bool:
         """Whether a tile reads outside of the image though it leaves such terms out."""
-        left = {self.image.dimension_of(axis) for axis, _ in skips}
-        return bool(self._leaving - left)
+        return bool(self.beyond(skips))
+
+    def beyond(self, skips: Skips) -> frozenset[int]:
+        """The dimensions along which it does."""
+        return frozenset(self._leaving - {self.image.dimension_of(axis) for axis, _ in skips})
 
     def _row(self, axis: int) -> int | None:
         """The axis of the result that shares the image's subscript with an axis of the window, where there are no others."""

@@ -47,6 +47,10 @@ class ConvolutionPlan:
     axes of m, from the outermost on, that are outside of n: of the images of a batch, each of which stays near while all
     weights go by, or all of them, where all blocks of weights stay in L2 and go by while a tile of the image stays near
     """
+    at_a_time: int = 0
+    """
+    so many iterations of the last of the axes outside go by for each block of weights, where as many stay near; 0 for one tile's
+    """
     skips: tuple[tuple[int, int], ...] = ()
     """
     axes of the window along which terms outside of the image are left out, each with the axis of rows that shares its
@@ -75,11 +79,26 @@ class ConvolutionPlan:
     with `window_inside`: all places of a row of the window are written out in the loop over channels, and share the elements of the
     image that several of them read
     """
+    writes_row: bool = False
+    """
+    with `window_inside`: all places of a row of the window are written out in the loop over channels, where each reads other elements of the
+    image: the masks of lanes are numbers then
+    """
+    masked: bool = False
+    """
+    the image is read where it is, by loads of the lanes that are inside of it; the first and the last tile along the axis in lanes stand
+    by themselves, so that the others need no masks
+    """
     between_hints: int = 0
     """
     the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
     stand; 0 where sums have no such parts
     """
+
+    @property
+    def has_whole_row(self) -> bool:
+        """Whether all places of a row of the window are written out in the loop over channels."""
+        return self.shares_row or self.writes_row
 
     @property
     def lanes(self) -> int:
@@ -109,13 +128,16 @@ class ConvolutionPlan:
         words += ["copies the image with its border"] if self.halo else []
         along = ", ".join(str(axis) for axis, _ in self.skips)
         words += [f"leaves out terms outside of it along axes {along}"] if along else []
+        words += ["masks lanes outside of it"] if self.masked else []
         words += ["packs weights"] if self.packs else []
         words += ["all terms written out"] if self.written_out else []
         words += ["a row of the window for each channel"] if self.window_inside else []
         words += ["whose places share elements"] if self.shares_row else []
+        words += ["whose places are written out"] if self.writes_row else []
         words += [f"{self.block} channels at a time"] if self.block else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []
+        words += [f"{self.at_a_time} of the last one at a time"] if self.at_a_time else []
         words += ["prefetches the result"] if self.prefetch_result else []
         words += ["prefetches the image"] if self.prefetch_image else []
         ahead = self.prefetch_terms

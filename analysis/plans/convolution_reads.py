@@ -12,6 +12,9 @@ from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
 from .convolution_traffic import Traffic
 from .cost import bytes_taken, half_part, kept_bytes, round_up
 
+COMPARED = 2
+"""Vectors with which masks are worked out: the numbers of lanes, and the end that they are compared with."""
+
 
 class ConvolutionReads:
     """The sizes of one convolution, and what each of its plans loads and reads on one target."""
@@ -52,6 +55,51 @@ class ConvolutionReads:
         """How far apart in memory a tile's elements of the image are for one term: of equal plans the nearest is best."""
         steps = ((size - 1, self.c.stride(self.c.left, axis)) for axis, size in plan.tile)
         return sum(count * abs(step or 0) for count, step in steps)
+
+    def has_masks(self, plan: ConvolutionPlan, beyond: frozenset[int]) -> bool:
+        """
+        Whether masks can say which lanes are inside of an image that a tile leaves along these dimensions: of the axis in lanes alone, and
+        with registers for what a vector's lanes are compared with, and before AVX-512 for the masks.
+        """
+        c, core, lanes = self.c, self.core, plan.lanes
+        dimension = c.left.dimension_of(lanes)
+        if lanes not in c.m or dimension is None or beyond != frozenset((dimension,)):
+            return False
+        if self.left[lanes] not in (1, 2) or not core.has_masks(c.left_bytes):
+            return False
+        vectors, image = self.vectors(plan), self.loaded(plan, c.left)
+        beside = min(image + 1, self.loaded(plan, c.right) + vectors)
+        masks = COMPARED + vectors * (not core.stores_by_masks)
+        return self.accumulators(plan) + beside + masks <= core.vector_registers
+
+    def registers_of_row(self, plan: ConvolutionPlan) -> int:
+        """
+        Registers of a tile with pixels in lanes for which a row of the window is written out: its sums, a weight, and the image's vectors of
+        one place; where lanes take every other pixel, of all places, which LLVM makes out of the same vectors, with the numbers of lanes
+        that tell how. (With AVX-512 tiles of 12 x 2 x 16 stay in registers, those of 13 x 2 x 16 and 8 x 3 x 16 do not.)
+        """
+        image = int(self.loaded(plan, self.c.left))
+        if self.left[plan.lanes] != 1:
+            return self.accumulators(plan) + image * self.extents[plan.summed[-1]] + 2
+        beside = int(self.loaded(plan, self.c.right)) + self.vectors(plan)
+        return self.accumulators(plan) + min(image + 1, beside)
+
+    def loaded_of_row(self, plan: ConvolutionPlan) -> float:
+        """The part of its vectors of the image that a tile loads where lanes take every other pixel, and all places of a row take these out of the same."""
+        apart, row = self.left[plan.lanes] or 1, plan.summed[-1]
+        if not plan.writes_row or apart == 1:
+            return 1.0
+        places, lanes = self.extents[row], min(plan.size(plan.lanes), self.lanes)
+        reach = (lanes - 1) * apart + (places - 1) * (self.left[row] or 0) + 1
+        return min(1.0, -(-reach // lanes) / (apart * places))
+
+    def masked_part(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of the image's vectors that masks are for, those of the first and the last tile along the axis in lanes: each of them is a
+        blend as well, beside multiply-adds where additions begin (uops.info).
+        """
+        lanes = plan.lanes
+        return min(1.0, 2 / -(-self.extents[lanes] // plan.size(lanes))) if plan.masked else 0.0
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> float:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
@@ -181,6 +229,20 @@ class ConvolutionReads:
         """The terms in one run of the innermost loop over channels."""
         inside = self.extents[plan.summed[-2]] if plan.window_inside else 1
         return self.terms_of_run(plan) * inside
+
+    def runs_of_line(self, plan: ConvolutionPlan) -> float:
+        """
+        In how many runs over channels a tile uses a line of its weights: in one where they are packed in the order of the sum; as they are
+        there may be a line for all of a channel's window. (With AVX2 on Intel's Granite Rapids tiles of 4 x 3 x 8 with 512 channels of 7 x 7,
+        whose weights came from L3 in the first of nine runs, took 1.17 of the time of 2 x 7 x 8, where as long was predicted.)
+        """
+        innermost = plan.summed[-2:] if plan.window_inside else plan.summed[-1:]
+        sizes = {axis: self.extents[axis] for axis in innermost}
+        if plan.block:
+            sizes[plan.summed[-1]] = plan.block
+        _, every = self._touched_by_tile(plan)
+        of_run = self.touched(plan, self.c.right, tuple(sizes.items()))
+        return max(1.0, of_run * self.terms / prod(sizes.values()) / every)
 
     def _run(self, plan: ConvolutionPlan, terms: int) -> float:
         """Bytes of operands that a tile reads in so many terms along the innermost summed axis."""

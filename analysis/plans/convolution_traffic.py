@@ -94,12 +94,21 @@ class Traffic:
         """Of how many parts of the image one after the other all weights go by, while tiles go through one."""
         if self.has_rows_outside(plan):
             return 1
-        return prod([self._tiles_along(plan, axis) for axis in plan.outside])
+        return prod([self._parts_along(plan, axis) for axis in plan.outside])
+
+    def _parts_along(self, plan: ConvolutionPlan, axis: int) -> int:
+        if plan.at_a_time and axis == plan.outside[-1]:
+            return -(-self.extents[axis] // plan.at_a_time)
+        return self._tiles_along(plan, axis)
 
     def has_rows_outside(self, plan: ConvolutionPlan) -> bool:
         """Whether all blocks of weights go by for each tile."""
         inside = (axis for axis in self.c.m if axis not in plan.outside)
-        return bool(plan.outside) and all(self._tiles_along(plan, axis) == 1 for axis in inside)
+        return (
+            bool(plan.outside)
+            and not plan.at_a_time
+            and all(self._tiles_along(plan, axis) == 1 for axis in inside)
+        )
 
     def is_apart(self, axis: int) -> bool:
         """Whether iterations of an axis of rows read parts of the image that have no element in common."""
@@ -114,8 +123,12 @@ class Traffic:
         return -(-self.extents[axis] // plan.size(axis))
 
     def image_part(self, plan: ConvolutionPlan) -> float:
-        """Bytes of L2 that the image takes, or what tiles go through of it for a block of weights."""
-        return self._image_taken(plan) / self.images_apart / self.parts(plan)
+        """Bytes of L2 that the image takes, or the largest part of it that tiles go through for a block of weights."""
+        part = 1 / self.parts(plan)
+        if plan.at_a_time:
+            last = plan.outside[-1]
+            part *= self._parts_along(plan, last) * plan.at_a_time / self.extents[last]
+        return self._image_taken(plan) / self.images_apart * part
 
     def block(self, plan: ConvolutionPlan) -> float:
         """Bytes of a block of weights."""

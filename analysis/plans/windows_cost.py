@@ -16,12 +16,15 @@ from .cost import (
     cost_of,
     cycles_per_second,
     half_part,
+    issued,
+    issuing,
     kept_bytes,
     mixed,
     most_in_a_set,
     split_cycles,
     unhidden_part,
 )
+from .terms_written_out import CONTROL
 from .windows_copies import ImageCopies
 from .windows_plan import WindowsPlan
 from .windows_streams import WindowsStreams
@@ -31,6 +34,9 @@ COMPARED = 2
 
 LANE_BYTES = 4
 """Of the number of a lane."""
+
+OVERWRITING = 2
+"""Instructions for a shuffle of two vectors: it takes the place of one of them, or of its lanes' numbers, of which there is a copy before."""
 
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not loaded at once: a load, and an insertion."""
@@ -63,7 +69,8 @@ class Reads(NamedTuple):
     """What a tile reads of its image."""
 
     loads: float
-    """and what counts as some: lines that come to L1 again"""
+    misses: float
+    """what counts as some: lines that come to L1 again"""
     splits: float
     """the loads that lie across two lines"""
     shuffles: float
@@ -81,6 +88,7 @@ class Model:
         self.copies = ImageCopies(found, self.core, self.width)
         self.streams = WindowsStreams(found, target)
         self.unhidden, self.half = unhidden_part(target), half_part(target)
+        self.issued = issued(target)
         self.across = split_cycles(target)
         """cycles that a tile waits for a vector that lies across two lines; None where that was not measured"""
 
@@ -217,7 +225,10 @@ class Model:
         """
         core, vectors = self.core, -(-lanes // self.width)
         read = self._read(plan, rows)
-        loads, splits, shuffles = self._image(plan, read, vectors)
+        loads, misses, splits, shuffles = self._image(plan, read, vectors)
+        begun = loads + self.terms * len(self.r.filters) + OVERWRITING * shuffles
+        begun += CONTROL * self.r.extent(*plan.outer)
+        loads += misses
         if self.across is None:
             loads += splits * core.split_load
         again = self.terms * (rows * vectors if self.registers(plan) > core.vector_registers else 1)
@@ -232,6 +243,7 @@ class Model:
         adding = (sums + shuffles) / core.fma_ports
         adding = max(adding, (sums + shuffles + blends) / (core.fma_ports + core.add_ports))
         busy = max(part * adding, core.loading_cycles(part * loads, 0, part * single))
+        busy = issuing(busy, sums + begun, self.issued)
         # What waits for a load by a mask is its blend, and not the multiply-adds.
         busy += part * max(0.0, splits - blends) * (self.across or 0.0)
         # Rows do not wait for each other, the terms of one do, while schedulers hold multiply-adds of the next tile as well.
@@ -243,7 +255,8 @@ class Model:
     def _blends(self, plan: WindowsPlan, read: int, lanes: int) -> float:
         """
         Loads by masks of a tile at an edge of its image, each of which is a blend as well, beside multiply-adds where additions begin
-        (uops.info): of a vector that has lanes beyond the last element those of all columns, else of those that leave the image.
+        (uops.info): of a vector that has lanes beyond the last element those of all columns, and in a loop over columns, else of those
+        that leave the image.
         """
         if not plan.masked:
             return 0.0
@@ -251,7 +264,9 @@ class Model:
         shared = [k for k in plan.inner if plan.rows is not None and k in r.taps(plan.rows[0])]
         columns = r.extent(*r.taps(axis))
         is_whole, has_ends = lanes % self.width == 0, plan.lanes[1] >= r.extent(axis)
-        leaving = columns if not is_whole else columns - 1 if has_ends else columns // 2
+        leaving = columns - 1 if has_ends else columns // 2
+        if not is_whole or self._moves(plan):
+            leaving = columns
         each = self.terms // r.extent(*shared) * read
         if (dealt := self._dealt(plan)) is not None:
             return each / columns * (1 + dealt.beyond)
@@ -283,16 +298,17 @@ class Model:
             shuffles = two * (stride - 1) if self.is_strided else 0
             loads = read * vectors * self._loads(image, plan)
             splits = loads * self._split_by_columns if abs(self._stride or 0) <= MOST_APART else 0.0
-            loads += self._misses(plan, read, vectors)
+            misses = self._misses(plan, read, vectors)
             shuffles *= read * vectors
-            return Reads(each * loads, each * splits, float(each * shuffles))
+            return Reads(each * loads, each * misses, each * splits, float(each * shuffles))
         each //= r.extent(*r.taps(plan.lanes[0]))
         loads = stride * vectors + dealt.beyond
         shuffles = vectors * (two * dealt.phases * (stride - 1) + dealt.shifted)
         if dealt.beyond and plan.lanes[1] < r.extent(plan.lanes[0]):
             shuffles += 1  # LLVM makes two of one that takes a lane from another vector in memory
         splits = loads * self._split(plan)
-        return Reads(each * read * loads, each * read * splits, float(each * read * shuffles))
+        each *= read
+        return Reads(each * loads, 0.0, each * splits, float(each * shuffles))
 
     @property
     def _split_by_columns(self) -> float:
@@ -377,8 +393,9 @@ class Model:
         return count * 2 * size / rate.core
 
     def _from_l2(self, plan: WindowsPlan, computing: float) -> float:
-        """Seconds of waiting for copies that tiles read from L2."""
-        if not plan.halo or self.copies.is_near(plan):
+        """Seconds of waiting for copies that tiles read from L2, and for the image where several outputs read it one after the other."""
+        if plan.halo and self.copies.is_near(plan):
             return 0.0
-        reading = self.streams.bytes(self.r.image) / self.rates.read_l2.core
+        times = self.streams.times_read(plan) - (not plan.halo)
+        reading = times * self.streams.bytes(self.r.image) / self.rates.read_l2.core
         return max(0.0, reading - computing) + self.unhidden * reading

@@ -21,6 +21,25 @@ class WindowsStreams:
     def bytes(self, access: Access) -> float:
         return float(self.r.facts.buffers[access.buffer].bytes or 0)
 
+    def times_read(self, plan: WindowsPlan) -> int:
+        """How often all of the image comes to L1: once, or for each output of a group where its part of the image does not stay there."""
+        r, again = self.r, 1
+        part = self._image
+        for axis in plan.order(r.parallel):
+            if not r.image.moves_along(axis):
+                again *= r.extent(axis)
+            elif again == 1 and axis not in dict(plan.tile):
+                part *= self._share(axis)
+        return again if part > kept_bytes(self.core.cache(1)) else 1
+
+    def _share(self, axis: int) -> float:
+        """The part of the image along the dimension that an axis of the result moves which an iteration of it reads."""
+        dimension = self.r.image.dimension_of(axis)
+        size = self.r.facts.buffers[self.r.image.buffer].shape[dimension or 0]
+        if dimension is None or not isinstance(size, int) or size == 0:
+            return 1.0
+        return min(self.r.reach(axis, 1) / size, 1.0)
+
     def row_bytes(self, plan: WindowsPlan, access: Access) -> int:
         """The size of a row of an array as it is."""
         dimension = access.dimension_of(plan.lanes[0]) or 0
@@ -29,26 +48,39 @@ class WindowsStreams:
 
     def waiting(self, plan: WindowsPlan, computing: float) -> float:
         """
-        Seconds of waiting for what streams. Where a tile's rows are inside of the loops over the window, the first terms read all of
-        the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes from beyond L2.
+        Seconds of waiting for what streams. Where it comes from beyond L2, a part is not hidden by any arithmetic, as of contractions, of
+        the image and of lines of the result, which come and go. Where a tile's rows are inside of the loops over the window, the first
+        terms read all of the image that a tile needs, and have only their own multiply-adds to hide beneath how that comes.
         """
-        streaming = self._streaming(plan)
+        streaming, kept = self._streaming(plan), kept_bytes(self.core.cache(2))
         is_in_bursts = plan.rows is not None and plan.rows[1] > 1 and not plan.inner
-        is_far = self._image > kept_bytes(self.core.cache(2))
-        unhidden = self.unhidden if is_in_bursts and is_far else 0.0
-        return max(0.0, streaming - computing) + unhidden * streaming
+        if is_in_bursts and self._image > kept:
+            return max(0.0, streaming - computing) + self.unhidden * streaming
+        unhidden = 0.0
+        if self._image + self._result > kept:
+            unhidden = self.unhidden * (self._image + 2 * self._result) / self._rate
+        return max(streaming - computing, unhidden)
 
     def _streaming(self, plan: WindowsPlan) -> float:
         """Seconds in which the image comes from beyond L2, and the result goes there, where they do not fit."""
         both = self._image + self._result
         if both <= kept_bytes(self.core.cache(2)):
             return both / self.rates.read_l2.core
-        last = self.core.caches[-1]
-        is_cached = last.level > 2 and both <= last.bytes // last.shared_by
-        rate = (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
-        alone = self._alone(is_cached=is_cached) * rate
+        rate = self._rate
+        alone = self._alone(is_cached=self._is_cached) * rate
         image = self._image * (1 if plan.halo else self._in_turns(plan, self.r.image, alone))
         return (image + self._result * self._in_turns(plan, self.r.result, alone)) / rate
+
+    @property
+    def _is_cached(self) -> bool:
+        """Whether the last cache keeps image and result."""
+        last = self.core.caches[-1]
+        return last.level > 2 and self._image + self._result <= last.bytes // last.shared_by
+
+    @property
+    def _rate(self) -> float:
+        """Bytes/s at which they come from beyond L2."""
+        return (self.rates.beyond_l2 if self._is_cached else self.rates.read_memory).core
 
     def _alone(self, *, is_cached: bool) -> float:
         """

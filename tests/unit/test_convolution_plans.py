@@ -58,7 +58,7 @@ def test_no_plan_is_better_than_those_proposed(
     ("name", "outputs", "window"),
     [
         ("zen4", 64, 7),
-        (f"sapphire-rapids:{BY_ITSELF}", 32, 3),
+        (f"sapphire-rapids:{BY_ITSELF}", 64, 7),
         (f"sapphire-rapids:{BESIDE_ANOTHER}", 64, 7),
     ],
 )

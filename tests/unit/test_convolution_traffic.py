@@ -1,7 +1,10 @@
 """What of a convolution's operands comes from beyond L2."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
@@ -10,7 +13,8 @@ from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import kernels
+from stepwell.tuning.families import Contractions
+from stepwell.tuning.rules import kernels, schedule_with
 
 
 def layer(images: int, channels: int, side: int, outputs: int, step: int) -> Lowered:
@@ -70,6 +74,57 @@ def test_every_second_pixel_is_computed(images: int):
     expected = np.einsum("ncijd,fcdl->nfijl", x[:, :, ::2, ::2], w)
     np.testing.assert_allclose(interpret(low.module("te"), [x, w])[0], expected, 1e-4, 1e-4)
     np.testing.assert_allclose(low.compile(threads=1)(x, w), expected, 1e-4, 1e-4)
+
+
+def test_several_images_at_a_time_stay_where_all_do_not():
+    """Blocks of weights come less often for two or three images at a time than for one: of five, which take all of L2 together."""
+    target = Target.of("zen4:l2=2M")
+    found = contraction(layer(5, 512, 14, 1024, 1))
+    plans = [p for p in convolution.propose(found, target, 10**6) if p.outside == (0,)]
+    several = [p for p in plans if p.at_a_time]
+    assert {p.at_a_time for p in several} == {2, 3}
+    model = Model(found, target)
+    for plan in several[:20]:
+        assert not model.image_returns(plan)
+        assert model.traffic.parts(plan) == -(-5 // plan.at_a_time)
+        alone = model.traffic.coming(replace(plan, at_a_time=0)).weights
+        assert model.traffic.coming(plan).weights < 0.8 * alone
+
+
+@pytest.mark.parametrize("at_a_time", [2, 3])
+def test_rows_at_a_time_are_computed(at_a_time: int):
+    """Of seven rows, the last block of which has fewer."""
+    low = layer(1, 32, 13, 48, 2)
+    module = low.unscheduled()
+    kernel = kernels(module)[0]
+    found = contraction(low)
+    (first,) = Contractions().propose(facts_of_loops(kernel).facts, Target.of("host"), 1)
+    plans = convolution.propose(found, Target.of("host").alone, 10**6)
+    plan = next(p for p in plans if p.size(found.m[1]) == 1 and not p.outside and not p.halo)
+    plan = replace(plan, outside=found.m[:2], at_a_time=at_a_time)
+    assert schedule_with(module, kernel, replace(first, plan=plan), Target.of("host")) is not None
+    assert "block" in f"{module}"
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((1, 2, 13, 13, 16), np.float32)
+    w = generator.standard_normal((3, 2, 16, 16), np.float32)
+    expected = np.einsum("ncijd,fcdl->nfijl", x[:, :, ::2, ::2], w)
+    options = Options(threads=1, schedule=False)
+    run = Lowered(module, name="layer", options=options).compile(threads=1)
+    np.testing.assert_allclose(run(x, w), expected, 1e-4, 1e-4)
+
+
+def test_weights_as_they_are_come_in_the_first_run_that_uses_their_lines():
+    """A line has all of a channel's window: nothing of it comes in the eight other runs over a block of channels."""
+    w = np.zeros((512, 512, 3, 3), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, w, padding=1)).lower(np.zeros((1, 512, 7, 7), np.float32))
+    found, target = contraction(low), Target.of("x86-64-v3")
+    model = Model(found, target)
+    plans = convolution.propose(found, target, 10**6)
+    packed = next(p for p in plans if p.packs and not p.window_inside)
+    as_they_are = next(p for p in plans if not p.packs and p.block and not p.window_inside)
+    assert model.runs_of_line(packed) == 1
+    assert model.runs_of_line(as_they_are) == pytest.approx(9, rel=0.05)
+    assert plans[0].packs
 
 
 def test_lines_that_come_back_alone_are_waited_for():

@@ -22,7 +22,7 @@
 // SPR: first.
 // SPR-NEXT: chosen contraction: direct, tile 8x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result;
 // SPR: grouped.
-// SPR-NEXT: chosen windows: tile 7x48 of the result, axes 5 of the window written out, masks lanes outside of the image;
+// SPR-NEXT: chosen windows: tile 7x32 of the result, axes 6, 5 of the window written out, masks lanes outside of the image;
 // SPR: depthwise.
 // SPR-NEXT: chosen windows: tile 5x64 of the result, axes 3 of the window written out, masks lanes outside of the image;
 
