@@ -115,6 +115,7 @@ _PASSES: dict[str, str] = {
     "graph-decompose": "transforms.graph.decompose:GraphDecomposePass",
     "graph-outline-repeats": "transforms.graph.outline_repeats:GraphOutlineRepeatsPass",
     "graph-pad-images": "transforms.graph.pad_images:GraphPadImagesPass",
+    "graph-take-pixels": "transforms.graph.take_pixels:GraphTakePixelsPass",
     "graph-stack-phases": "transforms.graph.stack_phases:GraphStackPhasesPass",
     "convert-graph-to-te": "lowering.graph_to_te:ConvertGraphToTePass",
     "convert-stablehlo-to-graph": "frontend.stablehlo.convert:ConvertStablehloToGraphPass",

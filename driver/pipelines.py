@@ -76,6 +76,7 @@ DEFAULT_STAGES: tuple[Stage, ...] = (
             "graph-compute-by-strips",
             "graph-block-channels",
             "graph-pad-images",
+            "graph-take-pixels",
             "graph-stack-phases",
             "graph-outline-repeats",
             "graph-decompose",

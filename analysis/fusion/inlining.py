@@ -83,6 +83,7 @@ def why_stored(consumer: Nest, producer: Nest, read: te.Read, readers: int) -> s
             _why_not_padded(consumer, producer, map_)
             or _why_bordered(consumer, producer, readers)
             or _why_not_moved(consumer, producer, map_)
+            or _why_taken_first(consumer, producer, map_)
         )
     return _recomputation(consumer, producer, reads, readers)
 
@@ -291,6 +292,25 @@ def _why_not_moved(consumer: Nest, producer: Nest, map_: AffineMap) -> str | Non
     ):
         return None
     return "the copy's subscripts are not linear, inside a reduction"
+
+
+def _why_taken_first(consumer: Nest, producer: Nest, map_: AffineMap) -> str | None:
+    """
+    Why a product reads a copy of every so many elements of rows: else it would use a part of each line, more often than elements of it are
+    copied.
+    """
+    (read,) = producer.reads
+    if not consumer.is_matrix_product or read.map is None or not read.map.results:
+        return None
+    form = linear_form(read.map.results[-1], read.map.num_dims)
+    extents = consumer.space.numbers
+    if form is None or max(map(abs, form[0]), default=0) <= 1 or DYNAMIC_INDEX in extents:
+        return None
+    uses = prod(extent for n, extent in enumerate(extents) if n not in map_.used_dims())
+    bits = max(bit_width(producer.root.result.type.get_element_type()), 8)
+    if uses * bits < 8 * LINE_BYTES:
+        return None
+    return "a product would use every so many elements of its lines, again and again"
 
 
 def _recomputation(

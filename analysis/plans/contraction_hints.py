@@ -5,15 +5,7 @@ from __future__ import annotations
 from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
-from .cost import terms_ahead
-
-BESIDE_HINTS = 5
-"""
-How many times as long as the lines of a tile of C take to come, as many at once as L1 waits for, the tile computes where it asks for them:
-what it loads itself waits behind them, and behind those of the tile before, which leave. (On Intel's Granite Rapids products of 1000 to 3000 rows
-took 1.02 to 1.04 times as long with hints as without where sums have 64 to 256 terms, and tiles compute 1 to 4 times as long; 0.98 with 384
-terms and 6 times.)
-"""
+from .cost import BESIDE_HINTS, terms_ahead
 
 
 def asks_for_result(

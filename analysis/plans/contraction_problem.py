@@ -56,8 +56,12 @@ class Operand:
         return self.stored_bytes if self.computing is None else self.computing.read_bytes
 
     def split_part(self, core: Core, *, is_packed: bool) -> float:
-        """Which part of its vectors lies across two lines, where they may begin with any element."""
-        return split_part(core) if self.may_split and not is_packed else 0
+        """Which part of its vectors lies across two lines, where they may begin with any element, or where rows do that are no whole vectors."""
+        if is_packed:
+            return 0
+        if self.may_split or self.along != 1 or self.summed is None:
+            return split_part(core) if self.may_split else 0
+        return split_part(core, self.summed * self.stored_bytes)
 
     def read_bytes(self, *, is_packed: bool) -> int:
         """Bytes of an element where tiles read it."""

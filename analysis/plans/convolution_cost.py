@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from math import inf, log2, prod
+from math import gcd, inf, log2, prod
 
 from ...lazy import cached_property
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
@@ -234,7 +234,7 @@ class Model(ConvolutionReads):
     def _split_part(self, plan: ConvolutionPlan) -> float:
         """
         The part of the image's vectors that lie across two lines: of those that begin at each place of a window, as of a caller's array,
-        which may begin with any element. Elements that are loaded one by one do not.
+        which may begin with any element; or of pieces of rows that begin apart by no whole vectors. Elements that are loaded one by one do not.
         """
         image, lanes = self.c.left, plan.lanes
         if self.left[lanes] not in (1, 2):
@@ -245,7 +245,15 @@ class Model(ConvolutionReads):
         )
         is_callers = not plan.halo and self.c.facts.buffers[image.buffer].is_callers
         wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
-        return wide / self.line if moved or is_callers else 0.0
+        if moved or is_callers:
+            return wide / self.line
+        steps = (
+            self.step(plan.halo, image, a)
+            for a in self.moving_left
+            if a != lanes and self.extents[a] > 1
+        )
+        apart = gcd(wide, *(step * self.c.left_bytes for step in steps))
+        return wide / self.line * (1 - apart / wide)
 
     def shared(self, plan: ConvolutionPlan, sizes: Mapping[int, int] | None = None) -> float:
         """
@@ -336,10 +344,19 @@ class Model(ConvolutionReads):
     @cached_property
     def _beyond_l2(self) -> float:
         """Bytes/s from beyond L2: from the last cache where the operands stay there between calls."""
+        return (self.rates.beyond_l2 if self._is_cached else self.rates.read_memory).core
+
+    @property
+    def far_latency(self) -> float:
+        """Seconds from a load to its line from there, which nothing has asked for before."""
+        return self.rates.latency("L3" if self._is_cached else "memory")
+
+    @cached_property
+    def _is_cached(self) -> bool:
+        """Whether the operands stay in the last cache between calls."""
         last = self.core.caches[-1]
         size = self._image_bytes + self._weight_bytes
-        is_cached = last.level > 2 and size <= last.bytes // last.shared_by
-        return (self.rates.beyond_l2 if is_cached else self.rates.read_memory).core
+        return last.level > 2 and size <= last.bytes // last.shared_by
 
     @cached_property
     def _weights_rate(self) -> float:

@@ -100,6 +100,7 @@ def test_random_models_have_something_for_nearly_every_pass():
         "graph-winograd",
         *("graph-recognize-fourier", "graph-outline-repeats", "graph-block-channels"),
         *("graph-fold-constants", "graph-scale-late", "graph-tile-loops", "graph-pad-images"),
+        "graph-take-pixels",
         *("graph-compute-by-rows", "graph-stack-phases", "cse"),
     }
     assert {one.name for one in passes_of_graphs()} - rare <= used.keys(), used

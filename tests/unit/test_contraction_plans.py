@@ -401,3 +401,22 @@ def test_rows_from_beyond_l2_are_read_by_tiles_of_all_columns(core: str):
     assert plan.nr == 4 and plan.prefetch, str(plan)
     rate = target.rates.beyond_l2.core
     assert dot_products.cost(plan, contraction, target).seconds > 4 * 1828 * 2385 / rate
+
+
+@pytest.mark.parametrize(
+    ("columns", "wide", "narrow"),
+    [(196, 3 / 4, 1 / 4), (49, 15 / 16, 7 / 16), (784, 0, 0), (200, 1 / 2, 0)],
+)
+def test_rows_that_are_no_whole_vectors_have_vectors_across_lines(columns, wide, narrow):
+    """The first row begins with a line. With AVX2 each second vector of a row that begins amid one lies across two lines."""
+    low = sw.jit(lambda x, w: w @ x).lower(
+        np.zeros((64, columns), np.float32), np.zeros((96, 64), np.float32)
+    )
+    (found,) = find_contractions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    right = replace(problem_of(found).right, may_split=False)
+    for name, share in (("zen4", wide), ("zen3", narrow)):
+        core = Target.of(name).core
+        assert right.split_part(core, is_packed=False) == share
+        assert right.split_part(core, is_packed=True) == 0
+        anywhere = replace(right, may_split=True)
+        assert anywhere.split_part(core, is_packed=False) == core.vector_bits / 512

@@ -60,7 +60,7 @@
 // ZEN5: c1_56.
 // ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
 // ZEN5: c1_7.
-// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs nothing, peels M and N, prefetches A, prefetches rows of B 12 terms ahead;
+// ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: first.
 // ZEN5-NEXT: chosen contraction: direct, tile 8x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result;
 // ZEN5: grouped.
