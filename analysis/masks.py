@@ -16,12 +16,16 @@ Lanes = tuple[bool, ...]
 
 
 def known_lanes(mask: SSAValue) -> Lanes | None:
-    """Of a mask that is a constant, in which lanes it holds; None of others."""
-    owner = mask.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return None
-    assert isinstance(owner.value, DenseIntOrFPElementsAttr)
-    return tuple(map(bool, owner.value.get_values()))
+    """Of a mask that is a constant, or of a constant number of lanes, in which it holds; None of others."""
+    match mask.owner:
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as value):
+            return tuple(map(bool, value.get_values()))
+        case vector.CreateMaskOp(mask_dim_sizes=(count,)):
+            number = number_in_all_lanes(count)
+            (lanes,) = cast(VectorType[Attribute], mask.type).get_shape()
+            return None if number is None else tuple(lane < number for lane in range(lanes))
+        case _:
+            return None
 
 
 def lanes_that_may_hold(mask: SSAValue, lanes: int) -> Lanes:
@@ -44,9 +48,6 @@ def lanes_that_may_hold(mask: SSAValue, lanes: int) -> Lanes:
         case VectorSelectOp(cond=cond, lhs=lhs, rhs=rhs):
             chosen = _both(lanes_that_may_hold(cond, lanes), lanes_that_may_hold(lhs, lanes))
             return _either(chosen, lanes_that_may_hold(rhs, lanes))
-        case vector.CreateMaskOp(mask_dim_sizes=(count,)):
-            number = number_in_all_lanes(count)
-            return tuple(number is None or lane < number for lane in range(lanes))
         case vector.ShuffleOp() as op:
             return _shuffled(op)
         case _:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    StringAttr,
     i32,
     i64,
 )
@@ -178,8 +179,31 @@ def _convert_masked_store(e: Emitter, op: Operation) -> None:
         if sum(lanes) == 1:
             _store_lane(e, piece, start, lanes.index(True))
             continue
-        operands = (piece, start, _part_of(e, mask, part))
-        e.call_intrinsic(f"llvm.masked.store.{mangled(piece.type)}.p0", operands, None)
+        asked = _part_of(e, mask, part)
+        if known is None and _may_be_truncated(e, stored):
+            asked = _hidden(e, asked, len(part))
+        e.call_intrinsic(f"llvm.masked.store.{mangled(piece.type)}.p0", (piece, start, asked), None)
+
+
+def _may_be_truncated(e: Emitter, stored: Attribute) -> bool:
+    """Whether a store may take its elements from wider ones, as stores of AVX-512 take those of integers."""
+    element = cast(AnyVector, stored).element_type
+    widest = 4 if isinstance(element, IntegerType) else 2
+    return e.symbols.vector_bits >= 512 and element_bytes(element) <= widest
+
+
+def _hidden(e: Emitter, mask: SSAValue, lanes: int) -> SSAValue:
+    """
+    The mask, of which LLVM knows nothing: it may find that it is of one lane where we do not, as of a loop's only iteration, and
+    then does as of `_store_lane`.
+    """
+    bits, number = IntegerType(lanes), IntegerType(max(32, lanes))
+    value = e.emit(llvm.BitcastOp, (mask,), bits)
+    value = value if bits == number else e.emit(llvm.ZExtOp, (value,), number)
+    text = {"asm_string": StringAttr(""), "constraints": StringAttr("=r,0")}
+    value = e.emit(llvm.InlineAsmOp, (value,), number, text)
+    value = value if bits == number else e.emit(llvm.TruncOp, (value,), bits)
+    return e.emit(llvm.BitcastOp, (value,), mask.type)
 
 
 def _store_lane(e: Emitter, value: SSAValue, pointer: SSAValue, lane: int) -> None:

@@ -32,6 +32,34 @@ def test_one_lane_of_a_truncated_vector(wide: int, narrow: int, lane: int) -> No
     assert (np.delete(y, lane) == 77).all()
 
 
+@pytest.mark.parametrize("lanes", (2, 8, 16, 64))
+@pytest.mark.parametrize(("wide", "narrow"), ((64, 32), (64, 16), (32, 16), (32, 8), (16, 8)))
+@pytest.mark.parametrize("in_loop", (False, True))
+def test_a_mask_of_one_lane_that_llvm_finds(
+    wide: int, narrow: int, lanes: int, in_loop: bool
+) -> None:
+    """Of a constant number of lanes, and of a loop's variable that has one value."""
+    long, short = f"vector<{lanes}xi{wide}>", f"vector<{lanes}xi{narrow}>"
+    text = f"""
+        func.func @f(%x: memref<{lanes}xi{wide}>, %y: memref<80xi{narrow}>) {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c2 = arith.constant 2 : index
+          scf.for %i = %c1 to %c2 step %c1 {{
+            %m = vector.create_mask {"%i" if in_loop else "%c1"} : vector<{lanes}xi1>
+            %v = vector.load %x[%c0] : memref<{lanes}xi{wide}>, {long}
+            %t = arith.trunci %v : {long} to {short}
+            vector.maskedstore %y[%c0], %m, %t : memref<80xi{narrow}>, vector<{lanes}xi1>, {short}
+          }}
+          func.return
+        }}"""
+    x = np.arange(-1, lanes - 1, dtype=f"int{wide}")
+    y = np.full(80, 77, f"int{narrow}")
+    sw.Lowered(parse_text(text, "store.mlir")).compile(threads=1)(x, y)
+    assert y[0] == -1
+    assert (y[1:] == 77).all()
+
+
 @pytest.mark.parametrize("columns", (1, 17, 33, 49))
 def test_the_last_column_of_a_narrow_product(columns: int) -> None:
     """The memory behind the result is the caller's."""
