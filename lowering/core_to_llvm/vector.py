@@ -187,9 +187,9 @@ def _convert_masked_store(e: Emitter, op: Operation) -> None:
 
 def _may_be_truncated(e: Emitter, stored: Attribute) -> bool:
     """Whether a store may take its elements from wider ones, as stores of AVX-512 take those of integers."""
-    element = cast(AnyVector, stored).element_type
-    widest = 4 if isinstance(element, IntegerType) else 2
-    return e.symbols.vector_bits >= 512 and element_bytes(element) <= widest
+    element: Attribute = cast(AnyVector, stored).element_type
+    size = element_bytes(element)
+    return e.symbols.vector_bits >= 512 and size <= (4 if isinstance(element, IntegerType) else 2)
 
 
 def _hidden(e: Emitter, mask: SSAValue, lanes: int) -> SSAValue:
