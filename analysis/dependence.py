@@ -14,7 +14,7 @@ from functools import lru_cache, reduce
 
 import islpy as isl
 from xdsl.dialects import func
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ..dialects import loop
 from ..dialects.affine_substitution import value_at
@@ -252,10 +252,6 @@ class Dependence:
         return f"{self.kind} dependence through '%{name}'{where}{known}"
 
 
-def _is_made_in(buffer: SSAValue, for_op: loop.ForOp) -> bool:
-    return is_allocation(buffer) and for_op.is_ancestor(buffer.owner)
-
-
 def _common_loops(source: Access, sink: Access) -> tuple[loop.ForOp, ...]:
     common: list[loop.ForOp] = []
     for a, b in zip(source.loops, sink.loops, strict=False):
@@ -338,7 +334,8 @@ class Dependences:
         """The dependences between different iterations of the loop, reductions included."""
         accesses = self.scop.inside(for_op)
         # Of a buffer that is made in the loop each iteration has its own.
-        own = {buffer for buffer in {a.buffer for a in accesses} if _is_made_in(buffer, for_op)}
+        made = filter(is_allocation, {access.buffer for access in accesses})
+        own = {buffer for buffer in made if for_op.is_ancestor(buffer.owner)}
         shared = [access for access in accesses if access.buffer not in own]
         return [d for d in self.possible(shared, shared) if d.is_carried_by(for_op)]
 

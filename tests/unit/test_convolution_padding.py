@@ -183,3 +183,12 @@ func.func @f(%x: {image_type}) -> {result_type} {{
         last = stride * (count - 1) + 1
         expected = extreme(expected, padded[:, kh : kh + last : stride, kw : kw + last : stride])
     np.testing.assert_array_equal(low.compile(threads=1)(x), expected)
+
+
+@pytest.mark.parametrize(("stride", "ends"), [(1, (True, True)), (2, (True, False))])
+def test_only_tiles_with_rows_outside_of_the_image_write_out_the_window(stride: int, ends):
+    """With a stride of two the last row's window ends with the image."""
+    x, weights = np.zeros((1, 16, 56, 56), np.float32), np.zeros((32, 16, 3, 3), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=1)).lower(x)
+    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    assert Padding(found).short_ends((found.window[-1], found.m[-1])) == ends

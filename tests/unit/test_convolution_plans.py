@@ -498,12 +498,3 @@ def test_rows_of_the_window_are_inside_of_channels_where_few_tiles_leave_terms_o
         assert plan.window_inside == is_inside
         whole = replace(plan, tile=((found.m[-1], 14), (found.n[-1], 32)))
         assert Model(found, target).written_out_part(whole) == (0.5 if is_inside else 1)
-
-
-@pytest.mark.parametrize(("stride", "ends"), [(1, (True, True)), (2, (True, False))])
-def test_only_tiles_with_rows_outside_of_the_image_write_out_the_window(stride: int, ends):
-    """With a stride of two the last row's window ends with the image."""
-    x, weights = np.zeros((1, 16, 56, 56), np.float32), np.zeros((32, 16, 3, 3), np.float32)
-    low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=1)).lower(x)
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    assert Padding(found).short_ends((found.window[-1], found.m[-1])) == ends
