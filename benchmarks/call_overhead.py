@@ -61,6 +61,24 @@ def stepwell_calls() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "jit: f(not contiguous)", lambda: plain(strided)
     yield "Executable: f(x)", lambda: executable(X)
     yield "Executable: f(x, out=y)", lambda: executable(X, out=out)
+    written = in_place()
+    yield "Executable: f(x, y) in place", lambda: written(X, out)
+
+
+def in_place() -> sw.Executable:
+    """The same function as a kernel that writes one of its arguments."""
+    text = """
+    func.func @affine(%x: memref<8xf32>, %y: memref<8xf32>) {
+      %one = arith.constant 1.0 : f32
+      loop.for parallel "i" %i = 0 to 8 {
+        %a = loop.load %x[%i] : memref<8xf32>
+        %b = arith.addf %a, %a : f32
+        %c = arith.addf %b, %one : f32
+        loop.store %c, %y[%i] : memref<8xf32>
+      }
+      func.return
+    }"""
+    return sw.Lowered(parse_text(text)).compile(threads=1)
 
 
 def other_calls() -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -144,8 +144,8 @@ class Executable:
     @cached_property
     def _quick(self) -> Callable[..., Any]:
         """It takes this object: a function that knew it would be a cycle, and keep the code until GC."""
-        if self._in_place:
-            return Executable._general
+        if any(spec.dtype.kind == "b" for spec in self._returned):
+            return Executable._general  # one bit of what native code returns
         arenas = (self._arenas.take, self._arenas.give_back) if self._arenas else None
         function = quick_call(self.signature.inputs, self._results, self._function, arenas)
         return function or Executable._general

@@ -32,7 +32,8 @@ def quick_call(
 ) -> Callable[..., Any] | None:
     """
     A function of an Executable and the inputs, in order, that returns the new results; or one that takes, before the
-    inputs, what the results are to be written `into`.
+    inputs, what the results are to be written `into`. Without results the inputs are read and written in place, and
+    what `native` returns is returned.
 
     It runs `native` on the addresses of inputs and results, and of an arena taken from and given back to
     `arenas`. None where something is open, by value or empty.
@@ -79,7 +80,7 @@ def _bytes(spec: ArgSpec) -> int:
 
 def _source(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: bool) -> str:
     """
-    The text of the function that makes new results, for two inputs and one result:
+    The text of the function that makes new results, if there are any, for two inputs and one result:
 
         def call(self, a0, a1):
             if (type(a0) is ndarray and a0.shape == shape_a0 and a0.dtype == dtype_a0
@@ -109,9 +110,11 @@ def _source(inputs: Sequence[ArgSpec], results: Sequence[ArgSpec], with_arena: b
             f"        if not ({' | '.join(pointers)}) & {_mask(inputs)}:",
             *(f"            {name} = make_{name}()" for name in made),
             *_native_call(
-                [*pointers, *(f"addressof(from_buffer({name}))" for name in made)], with_arena
+                [*pointers, *(f"addressof(from_buffer({name}))" for name in made)],
+                with_arena,
+                keeps="" if made else "returned = ",
             ),
-            f"            return {made[0] if len(made) == 1 else ', '.join(made)}",
+            f"            return {', '.join(made) or 'returned'}",
             f"    return {general}",
         ]
     )
@@ -193,13 +196,14 @@ def _mask(specs: Sequence[ArgSpec]) -> int:
     return max(spec.dtype.itemsize for spec in specs) - 1
 
 
-def _native_call(passed: Sequence[str], with_arena: bool) -> list[str]:
+def _native_call(passed: Sequence[str], with_arena: bool, *, keeps: str = "") -> list[str]:
+    """The lines of the call. `keeps` is what stands before it: an assignment, where its value is wanted."""
     if not with_arena:
-        return [f"            native({', '.join(passed)})"]
+        return [f"            {keeps}native({', '.join(passed)})"]
     return [
         "            arena = take_arena()",
         "            try:",
-        f"                native({', '.join(passed)}, arena[0])",
+        f"                {keeps}native({', '.join(passed)}, arena[0])",
         "            finally:",
         "                give_back_arena(arena)",
     ]

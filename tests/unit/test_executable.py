@@ -302,6 +302,46 @@ def test_in_place():
     assert x.tolist() == [5, 2.5, 2.5, 1]
 
 
+def test_arrays_that_are_right_are_written_in_place_without_the_general_way(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    text = """
+    func.func @swap(%x: memref<2xf32>, %y: memref<2xf64>) -> f32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %a = memref.load %x[%c0] : memref<2xf32>
+      %b = memref.load %x[%c1] : memref<2xf32>
+      memref.store %b, %x[%c0] : memref<2xf32>
+      memref.store %a, %x[%c1] : memref<2xf32>
+      %c = arith.extf %a : f32 to f64
+      memref.store %c, %y[%c0] : memref<2xf64>
+      func.return %b : f32
+    }"""
+    swap = compile_module(parse_text(text))
+    x, y = np.array([1, 2], np.float32), np.zeros(2)
+    misaligned = np.zeros(17, np.uint8)[1:].view(np.float64)
+    for wrong, message in (
+        ((x, misaligned), "is not aligned"),
+        ((x, y.astype(">f8")), "is not of native byte order"),
+        ((x, np.zeros(4)[::2]), "is not contiguous"),
+        ((x, np.zeros(3)), "expected [(]2,[)]"),
+        ((x, x), "has dtype float32"),
+        ((x, y.tolist()), "is a list"),
+        ((x, np.frombuffer(bytes(16))), "is not writable"),
+    ):
+        with pytest.raises(StepwellError, match=message):
+            swap(*wrong)
+    assert x.tolist() == [1, 2]
+
+    class Array(np.ndarray):
+        pass
+
+    assert swap(x.view(Array), y) == 2.0  # left to the general way
+    monkeypatch.setattr(Executable, "_general", None)
+    assert swap(x, y) == 1.0
+    assert x.tolist() == [1, 2] and y.tolist() == [2, 0]
+
+
 @pytest.mark.parametrize(
     ("text", "entry", "message"),
     [
