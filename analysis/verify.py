@@ -2,7 +2,8 @@
 Whether a module is valid, said in one line at the place of the first mistake.
 
 xDSL's own `op.verify()` prints the whole module into the exception and does not check that a value is
-defined before it is used. This one does the opposite on both counts.
+defined before it is used. This one does the opposite on both counts, and finds operations outside of the module that use
+its values: patterns would rewrite them too.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from .dominance import dominator_tree, reachable_order
 
 def verify(module: Operation) -> None:
     """
-    Check every operation of `module`, its structure, and that definitions dominate their uses.
+    Check every operation of `module`, its structure, that definitions dominate their uses, and that nothing else uses them.
 
     Raises StepwellError for the first operation that is wrong, with its position. Operations are
     checked after those nested in them.
     """
     _Verifier().check(module)
+    _check_users(module)
 
 
 class _Verifier:
@@ -104,6 +106,26 @@ class _Verifier:
         self._visible.difference_update(id(value) for value in _definitions(block))
 
 
+def _check_users(module: Operation) -> None:
+    operations = list(module.walk())
+    inside = set(map(id, operations))
+    for op in operations:
+        for value in _defined_by(op):
+            for use in value.uses:
+                if id(use.operation) not in inside:
+                    raise StepwellError(
+                        f"'{use.operation.name}' uses {_called(value)}, {_kind(value)}, from outside of the module; "
+                        "a rewrite has made it and left it behind",
+                        op=op,
+                    )
+
+
+def _defined_by(op: Operation) -> list[SSAValue]:
+    """Its results, and the arguments of its blocks."""
+    blocks = (block for region in op.regions for block in region.blocks)
+    return [*op.results, *(arg for block in blocks for arg in block.args)]
+
+
 def _definitions(block: Block) -> list[SSAValue]:
     return [*block.args, *(result for op in block.ops for result in op.results)]
 
@@ -158,16 +180,11 @@ def _op_needing_terminator(block: Block) -> Operation | None:
 
 
 def _why_invisible(op: Operation, operand: SSAValue) -> str:
-    name = f"%{operand.name_hint}" if operand.name_hint else "a value"
+    name, what = _called(operand), _kind(operand)
     if isinstance(operand, OpResult):
-        definition = operand.op
-        home = definition.parent
-        what = f"the result of '{definition.name}'"
-        place = location_of(definition)
+        home, place = operand.op.parent, location_of(operand.op)
     else:
-        definition = None
         home = operand.owner if isinstance(operand.owner, Block) else None
-        what = "a block argument"
         place = None
     if home is None:
         return (
@@ -186,6 +203,14 @@ def _why_invisible(op: Operation, operand: SSAValue) -> str:
             "nothing around it; pass the value in as an argument"
         )
     return f"'{op.name}' uses {name}, {what}{at}, before its definition; move the definition up"
+
+
+def _called(value: SSAValue) -> str:
+    return f"%{value.name_hint}" if value.name_hint else "a value"
+
+
+def _kind(value: SSAValue) -> str:
+    return f"the result of '{value.op.name}'" if isinstance(value, OpResult) else "a block argument"
 
 
 def _encloses(home: Block, op: Operation) -> bool:

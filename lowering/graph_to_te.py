@@ -176,14 +176,16 @@ def _carry_over(op: Operation, te: TeBuilder) -> Sequence[SSAValue]:
     copy = op.clone(value_mapper=te.values)
     types = [_signless(result.type) for result in op.results]
     if types != [result.type for result in op.results]:
+        cloned = copy
         copy = type(op).create(
-            operands=copy.operands,
+            operands=cloned.operands,
             result_types=types,
-            properties=copy.properties,
-            attributes=copy.attributes,
-            successors=copy.successors,
-            regions=[copy.detach_region(region) for region in list(copy.regions)],
+            properties=cloned.properties,
+            attributes=cloned.attributes,
+            successors=cloned.successors,
+            regions=[cloned.detach_region(region) for region in list(cloned.regions)],
         )
+        cloned.erase()
     for old, new in zip(op.results, copy.results, strict=True):
         new.name_hint = old.name_hint
     te.insert(copy)

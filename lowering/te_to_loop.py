@@ -317,6 +317,7 @@ class _KernelBody:
         over_buffers.attributes |= op.attributes
         over_buffers.location = op.location
         symbol = self.module.add_kernel(self.symbol, over_buffers, self.function)
+        over_buffers.erase()
         call = func.CallOp(symbol, list(dict.fromkeys((*inputs, *outputs))), [])
         call.location = op.location
         self.builder.insert(call)

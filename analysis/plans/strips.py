@@ -250,7 +250,7 @@ class _Costs:
         types = tensor_type(conv.image), tensor_type(conv.weights)
         key = types, tuple(conv.window), conv.groups, part.read, part.before, part.after
         if key not in self.known:
-            rows = convolution_of_rows(conv, part, None)
+            rows = _of_some_image(conv, part)
             cost = predicted_alone(rows, {1}, self.target)
             self.known[key] = None if cost is None else self._on_threads(_beside_arithmetic(cost))
         return self.known[key]
@@ -331,18 +331,23 @@ def _beside_arithmetic(cost: Cost) -> float:
     return cost.seconds - min(writing, terms.get("arithmetic", 0.0))
 
 
-def convolution_of_rows(conv: ConvOp, part: Part, image: SSAValue | None) -> ConvOp:
-    """The convolution of the rows that a part reads, of some image of as many rows where none is given."""
+def convolution_of_rows(conv: ConvOp, part: Part, image: SSAValue, weights: SSAValue) -> ConvOp:
+    """The convolution of the rows that a part reads."""
     window = conv.window
-    if image is None:
-        type_ = tensor_type(conv.image)
-        shape = list(type_.get_shape())
-        shape[ROWS] = part.read
-        (image,) = Block(arg_types=[TensorType(type_.get_element_type(), shape)]).args
     before = (part.before, *(axis[2] for axis in window[1:]))
     after = (part.after, *(axis[3] for axis in window[1:]))
     strides, dilations = ([axis[n] for axis in window] for n in (0, 1))
-    return ConvOp(image, conv.weights, strides, dilations, before, after, conv.groups.value.data)
+    return ConvOp(image, weights, strides, dilations, before, after, conv.groups.value.data)
+
+
+def _of_some_image(conv: ConvOp, part: Part) -> ConvOp:
+    """The same of some image and weights, to be looked at: the program's own are not used by it."""
+    type_ = tensor_type(conv.image)
+    shape = list(type_.get_shape())
+    shape[ROWS] = part.read
+    rows = TensorType(type_.get_element_type(), shape)
+    image, weights = Block(arg_types=[rows, conv.weights.type]).args
+    return convolution_of_rows(conv, part, image, weights)
 
 
 def _row_bytes(value: SSAValue) -> int:

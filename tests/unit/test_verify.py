@@ -223,6 +223,18 @@ def test_a_value_whose_operation_is_gone() -> None:
         verify(module)
 
 
+def test_an_operation_that_a_rewrite_has_left_behind() -> None:
+    constant = arith.ConstantOp.from_int_and_width(1, i32)
+    body = Block([constant, func.ReturnOp(constant.result)])
+    module = ModuleOp([func.FuncOp("f", ((), (i32,)), Region(body))])
+    left = arith.AddiOp(constant.result, constant.result)
+    message = "'arith.addi' uses a value, the result of 'arith.constant', from outside of the module"
+    with pytest.raises(StepwellError, match=message):
+        verify(module)
+    left.erase()
+    verify(module)
+
+
 def test_a_long_chain_of_blocks_is_no_recursion() -> None:
     blocks = "".join(f"^b{i}:\n  cf.br ^b{i + 1}\n" for i in range(1, 3000))
     verify(parse_text(f"func.func @f() {{\n  cf.br ^b1\n{blocks}^b3000:\n  func.return\n}}"))

@@ -147,7 +147,7 @@ def _rows(builder: Builder, value: SSAValue, first: int, end: int) -> SSAValue:
 
 def _computed(builder: Builder, layer: Layer, part: Part, rows: SSAValue) -> SSAValue:
     """The part's rows of a layer's result."""
-    conv = builder.insert(convolution_of_rows(layer.conv, part, rows))
+    conv = builder.insert(convolution_of_rows(layer.conv, part, rows, layer.conv.weights))
     conv.location = layer.conv.location
     values: dict[SSAValue, SSAValue] = {layer.conv.result: conv.result}
     rank = len(shape_of(conv.result))

@@ -37,10 +37,9 @@ def is_of_strided_pixels(conv: ConvOp) -> bool:
 
 def take(conv: ConvOp, target: Target) -> None:
     """conv(x) with strides → conv(x[:, :, ::stride, …]) without, where the two kernels are predicted to take less time"""
-    taken = SliceOp(conv.image, _slices(conv))
-    dense = _of_one_row(conv, taken)
     constant = {1} if is_known(conv.weights) else set[int]()
     before = _seconds(conv, constant, target)
+    taken, dense = _to_be_looked_at(conv)
     after = _seconds(taken, set(), target) + _seconds(dense, constant, target)
     times = f"predicted to take {time_text(after)}, and else {time_text(before)}"
     if after >= before:
@@ -51,11 +50,10 @@ def take(conv: ConvOp, target: Target) -> None:
         )
         return
     remark(conv, f"the pixels that it reads are taken first: {times}")
-    builder = built_before(conv)
-    builder.insert(taken)
-    taken.result.name_hint = conv.image.name_hint
-    taken.location = conv.location
-    conv.operands[0] = taken.result
+    pixels = built_before(conv).insert(SliceOp(conv.image, _slices(conv)))
+    pixels.result.name_hint = conv.image.name_hint
+    pixels.location = conv.location
+    conv.operands[0] = pixels.result
     conv.strides = DenseArrayBase.from_list(i64, [1] * len(conv.window))
 
 
@@ -64,13 +62,18 @@ def _slices(conv: ConvOp) -> list[slice]:
     return [slice(None), slice(None), *strides]
 
 
-def _of_one_row(conv: ConvOp, taken: SliceOp) -> ConvOp:
-    """The convolution of these pixels, to be looked at: without a border they are one axis."""
+def _to_be_looked_at(conv: ConvOp) -> tuple[SliceOp, ConvOp]:
+    """
+    What takes the pixels of some image, and the convolution of these: without a border they are one axis. The program's own image and
+    weights are not used by them.
+    """
+    image, weights = Block(arg_types=[conv.image.type, conv.weights.type]).args
+    taken = SliceOp(image, _slices(conv))
     n, c, *extents = shape_of(taken.result)
-    element = tensor_type(conv.image).get_element_type()
+    element = tensor_type(image).get_element_type()
     ones = [1] * (len(extents) - 1)
-    (image,) = Block(arg_types=[TensorType(element, (n, c, *ones, prod(extents)))]).args
-    return ConvOp(image, conv.weights)
+    (row,) = Block(arg_types=[TensorType(element, (n, c, *ones, prod(extents)))]).args
+    return taken, ConvOp(row, weights)
 
 
 def _seconds(op: GraphOp, constant: set[int], target: Target) -> float:

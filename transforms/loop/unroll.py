@@ -56,6 +56,8 @@ class UnrollPlan:
             value = simplified(first + number * span, len(values))
             substitute(copy.induction_variable, value, values)
             insert_before(self.for_op, _detached(copy))
+            if copy is not self.for_op:
+                copy.erase()
         replace_loop(self.for_op, ())
         return Nothing()
 
@@ -100,6 +102,7 @@ class PartialUnrollPlan:
             ahead = AffineExpr.dimension(0) + number * span
             substitute(copy.induction_variable, ahead, [variable])
             body = _detached(copy)
+            copy.erase()
             if self.tail == "guard":
                 body = [guarded(body, ahead, variable, upper_bound(for_op))]
             insert_before(end, body)
