@@ -75,6 +75,8 @@ class UnrollAndJamPlan:
             ahead = AffineExpr.dimension(0) + number * step
             substitute(copy.induction_variable, ahead, [for_op.induction_variable])
         Jam(copies, self.joints, room, operands, copier).run()
+        for copy in copies[1:]:
+            copy.erase()
         set_step(for_op, step * self.factor)
         for written_out in (for_op, *self.joints):
             written_out.attributes[loop.UNROLLED] = loop.MARK
