@@ -189,6 +189,8 @@ class _Builder:
                 old.replace_all_uses_with(new)
         source.induction_variable.replace_all_uses_with(made[-1].induction_variable)
         move_body(source, made[-1].body.block)
+        if suffix:
+            source.erase()
         return made[0]
 
 
