@@ -174,7 +174,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         raise refuse(
             step, f"loop '{step.at}' runs in vector lanes", remedy="prefetch at a loop around it"
         )
-    scop = nest.dependences.scop
+    scop = nest.scop
     root = scop.aliases.root(buffer)
     inside = [a for a in scop.inside(at) if a.buffer is root]
     if not inside:

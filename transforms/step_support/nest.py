@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...analysis.dependence import Dependences
 from ...analysis.frames import Frames
 from ...analysis.operations import is_of_scalars, operation_around, operations_in, operations_of
+from ...analysis.scop import Scop
 from ...dialects import loop
 from ...errors import StepwellError
 from ...frozen import frozen
@@ -29,6 +30,8 @@ class Nest:
         """What handles stand for, and which loops and buffers are copies."""
         self._frames: Frames | None = None
         self._dependences: Dependences | None = None
+        self._have_moved = False
+        """whether operations stand elsewhere in their blocks than these say, in the same order"""
         self.tidied = Settled()
         """operations whose expressions are as simple as can be"""
         self.simplified = Settled()
@@ -76,21 +79,43 @@ class Nest:
     @property
     def dependences(self) -> Dependences:
         """The exact dependences; computed at the first question after a change."""
+        if self._have_moved:
+            self._forget_dependences()
+        return self._found_dependences()
+
+    @property
+    def scop(self) -> Scop:
+        """
+        The accesses and what surrounds them: for who does not ask when they run. What touches no memory may have come
+        between them since, and loops around nothing else.
+        """
+        return self._found_dependences().scop
+
+    def _found_dependences(self) -> Dependences:
         if self._dependences is None:
             self._dependences = Dependences(self.function, self.frames, self.operations())
         return self._dependences
 
+    def _forget_dependences(self) -> None:
+        self._let_ask(False)
+        self._dependences, self._have_moved = None, False
+
     def invalidate(self, *, keeps_accesses: bool = False) -> None:
-        """The function has been rewritten: forget what may not hold any more, dependences unless all accesses are where they were."""
+        """
+        The function has been rewritten: forget what may not hold any more; of dependences only where things stand, if all accesses
+        are what they were.
+        """
         has_others = self._frames is not None and self._frames.update()
         if has_others or not keeps_accesses:
-            self._let_ask(False)
-            self._dependences = None
+            self._forget_dependences()
+        else:
+            self._have_moved = self._dependences is not None
 
     def take(self, function: func.FuncOp) -> None:
         """Another function is the one under schedule from now on."""
         self.function = function
         self._frames = self._dependences = None
+        self._have_moved = False
         self._operations = self._all_loops = self._loops = self._buffers = None
 
     # Names.

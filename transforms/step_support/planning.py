@@ -26,8 +26,8 @@ class Plan(Protocol):
     """
     What a step will do: everything decided, nothing changed yet.
 
-    One with a true attribute `only_marks` says how loops run and leaves what they do: dependences stay. So they do where one with a
-    true `keeps_accesses` adds to the function what touches no memory, and leaves the rest as it is.
+    One with a true attribute `only_marks` says how loops run and leaves what they do: dependences stay. Where one with a
+    true `keeps_accesses` adds to the function what touches no memory, and leaves the rest as it is, accesses stay, and run at other times.
     """
 
     def apply(self) -> Made[Handle]:
