@@ -228,7 +228,9 @@ def test_an_operation_that_a_rewrite_has_left_behind() -> None:
     body = Block([constant, func.ReturnOp(constant.result)])
     module = ModuleOp([func.FuncOp("f", ((), (i32,)), Region(body))])
     left = arith.AddiOp(constant.result, constant.result)
-    message = "'arith.addi' uses a value, the result of 'arith.constant', from outside of the module"
+    message = (
+        "'arith.addi' uses a value, the result of 'arith.constant', from outside of the module"
+    )
     with pytest.raises(StepwellError, match=message):
         verify(module)
     left.erase()
