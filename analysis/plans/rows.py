@@ -240,8 +240,9 @@ def _structures(decisions: Decisions) -> Iterator[RowsPlan]:
     if beside is not None:
         yield beside
     for rows in ROWS_TOGETHER:
-        if not decisions.share_loops:
-            yield decisions.plan(may_fuse=False, rows=rows)
+        side_by_side = None if decisions.share_loops else decisions.rows_side_by_side(rows)
+        if side_by_side is not None:
+            yield side_by_side
         yield from _joined_rows(first, decisions, rows)
 
 
