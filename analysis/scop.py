@@ -95,7 +95,6 @@ class Access:
         """Whether it is an affine load or store by the buffer's own name, as most steps rewrite them."""
         return (
             self.exact
-            and isinstance(self.op, loop.LoadOp | loop.StoreOp)
             and self._accessed is self.buffer
         )
 
@@ -344,8 +343,8 @@ def _loops_of(buffer: SSAValue, frame: Frame) -> int:
     """How many of the loops of the frame are around the operation that makes the buffer."""
     if not is_allocation(buffer):
         return 0
-    assert isinstance(buffer.owner, Operation)
-    around, count = operation_around(buffer.owner), 0
+    owner: Any = buffer.owner
+    around, count = operation_around(owner), 0
     loops = set(map(id, frame.loops))
     while around is not None:
         count += id(around) in loops
