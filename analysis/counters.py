@@ -19,14 +19,14 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import Range, bounds, linear_form
-from ..frozen import frozen
+from ..frozen import frozen_in_types
 from .domains import REMEMBERED, Around, LoopPart
 
 Linear = tuple[tuple[int, ...], int]
 """The coefficients of the parameters and of the iteration numbers, outermost first, and a number."""
 
 
-@frozen
+@frozen_in_types
 class Counters:
     """
     The parameters and then the loops' iteration numbers: their ranges, never too narrow, and the variables

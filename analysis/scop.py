@@ -22,7 +22,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr
 from ..dialects.affine_substitution import substituted, used_dims
-from ..frozen import frozen, replaced
+from ..frozen import frozen_in_types, replaced
 from ..lazy import cached_property
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
@@ -37,7 +37,7 @@ from .operations import (
 )
 
 
-@frozen
+@frozen_in_types
 class Access:
     """
     One operation's reading or writing of one buffer.
@@ -93,10 +93,7 @@ class Access:
     @property
     def is_direct(self) -> bool:
         """Whether it is an affine load or store by the buffer's own name, as most steps rewrite them."""
-        return (
-            self.exact
-            and self._accessed is self.buffer
-        )
+        return self.exact and self._accessed is self.buffer
 
     @property
     def private(self) -> int:

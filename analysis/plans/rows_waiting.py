@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...frozen import frozen
+from ...frozen import frozen_in_types
 from ...lazy import cached_property
 from .cost import Cost, cost_of, mixed
 
@@ -24,7 +24,7 @@ microarchitecture of Intel, AMD and VIA CPUs".)
 """
 
 
-@frozen
+@frozen_in_types
 class Times:
     """
     Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of the ends of rows whose sums are

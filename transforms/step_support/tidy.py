@@ -26,7 +26,7 @@ from ...dialects.affine_bounds import (
     without_divisions,
 )
 from ...dialects.affine_text import compact
-from ...frozen import frozen
+from ...frozen import frozen_in_types
 from .dead import erase_dead
 from .nest import Nest
 from .rewrite import (
@@ -39,7 +39,7 @@ from .rewrite import (
 )
 
 
-@frozen
+@frozen_in_types
 class Known:
     """What is known of a value: its range, and a number that it is a multiple of."""
 
