@@ -162,7 +162,8 @@ class Scop:
         self.is_open = True
         """Whether the function still is as it was."""
         body = frames.function.body.block
-        self._frames: dict[Block, Frame] = {body: frames.outermost}
+        self._frames: dict[int, Frame] = {id(body): frames.outermost}
+        """By the identity of each block."""
         self._positions: dict[Block, dict[Operation, int]] = {}
         self._times: dict[Block, Moment] = {body: ()}
         self._loops: dict[int, tuple[loop.ForOp, ...]] = {id(body): ()}
@@ -236,13 +237,13 @@ class Scop:
 
     def frame(self, block: Block) -> Frame:
         """What surrounds a block, which opaque operations add nothing to."""
-        found = self._frames.get(block)
+        found = self._frames.get(id(block))
         if found is None:
             assert self.is_open, "the function has been rewritten since"
             around = block.parent_op()
             assert around is not None and around.parent is not None
             found = self.frames.inside(around, block, self.frame(around.parent))
-            self._frames[block] = found
+            self._frames[id(block)] = found
         return found
 
     def time(self, op: Operation) -> Moment:
