@@ -80,7 +80,7 @@ def _with_loop(known: Counters, part: LoopPart) -> Counters:
         least = part.step
     return Counters(
         (*known.ranges, range_),
-        (*(((*form, 0), number) for form, number in known.variables), variable),
+        (*[((*form, 0), number) for form, number in known.variables], variable),
         (*known.apart, least),
         known.are_variables and is_number,
     )
