@@ -48,7 +48,8 @@ class Listing:
     @cached_property
     def buffers(self) -> list[SSAValue]:
         """Arguments first, then scratch buffers and views in textual order."""
-        found = [arg for arg in self._function.body.block.args if type(arg.type) is MemRefType]
+        args = self._function.body.block.args
+        found: list[SSAValue] = [arg for arg in args if type(arg.type) is MemRefType]
         for op in self.operations:
             if op.results and not is_of_scalars(type(op)):
                 found += [result for result in op.results if type(result.type) is MemRefType]
