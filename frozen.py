@@ -33,13 +33,26 @@ def frozen(cls: type[T]) -> type[T]:
     when the fields are asked for; a default that is a `field` is no attribute of the class before. Every attribute of
     an instance is frozen.
     """
-    known = cls.__dict__
-    if "__init__" in known:
+    if "__init__" in cls.__dict__:
         return dataclass(frozen=True)(cls)
+    guards = {} if _inherits_frozen(cls) else {"__setattr__": _frozen, "__delattr__": _frozen}
+    return _with_methods(cls, guards)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen_in_types(cls: type[T]) -> type[T]:
+    """
+    Class decorator: as `frozen`, for classes inside of the compiler of which instances are made by the thousand. That nothing sets
+    their attributes is for the type checker to find: a constructor that sets them without asking takes a quarter of the time.
+    """
+    return _with_methods(cls, {})
+
+
+def _with_methods(cls: type[T], guards: Mapping[str, Any]) -> type[T]:
+    """The class with the methods of a dataclass, and others, as far as it has none of its own."""
+    known = cls.__dict__
     methods: dict[str, Any] = {name: _compiled_later(cls, name) for name in _COMPILED}
-    methods["__repr__"] = _repr
-    if not _inherits_frozen(cls):
-        methods |= {"__setattr__": _frozen, "__delattr__": _frozen}
+    methods |= {"__repr__": _repr, **guards}
     # A class with a method __eq__ has None as its __hash__.
     missing = [name for name in methods if known.get(name) is None]
     for name in missing:
@@ -214,12 +227,13 @@ def _plain_init(cls: type, plain: dict[str, Any]) -> Callable[..., None]:
     The constructor of a class all of whose fields are arguments in their order, with defaults that are values: that of
     another class with as many fields, under its own names.
     """
-    names = tuple(plain)
-    model = _init_of(len(names), checks=hasattr(cls, "__post_init__"))
+    names, is_settable = tuple(plain), cls.__setattr__ is object.__setattr__
+    model = _init_of(len(names), checks=hasattr(cls, "__post_init__"), is_settable=is_settable)
     numbered = model.co_varnames[1:]
     own: dict[Any, Any] = dict(zip(numbered, names, strict=True)) | {numbered: names}
     constants = tuple(own.get(each, each) for each in model.co_consts)
-    code = model.replace(co_varnames=("self", *names), co_consts=constants)
+    attributes = tuple(own.get(each, each) for each in model.co_names)
+    code = model.replace(co_varnames=("self", *names), co_consts=constants, co_names=attributes)
     defaults = tuple(default for default in plain.values() if default is not MISSING)
     return FunctionType(code, _SCOPE, "__init__", defaults)
 
@@ -232,10 +246,12 @@ in a third of the time.
 
 
 @cache
-def _init_of(count: int, *, checks: bool) -> CodeType:
-    """The code of a constructor that sets so many fields, and may check them."""
+def _init_of(count: int, *, checks: bool, is_settable: bool) -> CodeType:
+    """The code of a constructor that sets so many fields, which may be set as those of any object, and may check them."""
     names = [f"field_{n}" for n in range(count)]
-    if count > _FEW:
+    if is_settable:
+        body = "; ".join(f"self.{name} = {name}" for name in names) or "pass"
+    elif count > _FEW:
         body = f"self.__dict__.update({', '.join(f'{name}={name}' for name in names)})"
     else:
         body = "; ".join(f"set_(self, {name!r}, {name})" for name in names) or "pass"

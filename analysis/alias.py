@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from ..dialects import loop
 from ..dialects.shaped import memref_type
@@ -71,9 +72,10 @@ class Aliases:
 
     def root(self, value: SSAValue) -> SSAValue:
         """The buffer a view was made from, through any number of views."""
-        while type(value.owner) in _VIEWS:
-            assert isinstance(value.owner, Operation)
-            value = value.owner.operands[0]
+        owner: Any = value.owner
+        while type(owner) in _VIEWS:
+            value = owner.operands[0]
+            owner = value.owner
         return value
 
     def same_indices(self, value: SSAValue) -> SSAValue:
@@ -96,8 +98,9 @@ class Aliases:
     def _found(self, a: SSAValue, b: SSAValue) -> bool:
         if not (self._is_known(a) and self._is_known(b)):
             return True
-        if isinstance(a.owner, memref.GetGlobalOp) and isinstance(b.owner, memref.GetGlobalOp):
-            return a.owner.name_ == b.owner.name_
+        first, second = a.owner, b.owner
+        if type(first) is memref.GetGlobalOp and type(second) is memref.GetGlobalOp:
+            return first.name_ == second.name_
         if not (self._is_open(a) and self._is_open(b)):
             return False
         # Memory is typed: an f32 buffer and an i32 buffer of the caller are different arrays.
@@ -109,9 +112,9 @@ class Aliases:
 
     def _is_known(self, value: SSAValue) -> bool:
         """Whether it is certain where the buffer comes from."""
-        if isinstance(value, BlockArgument):
+        if type(value) is BlockArgument:
             return value.block is self.function.body.block
-        return is_allocation(value) or isinstance(value.owner, memref.GetGlobalOp)
+        return is_allocation(value) or type(value.owner) is memref.GetGlobalOp
 
     def _is_open(self, value: SSAValue) -> bool:
-        return isinstance(value, BlockArgument) and value not in self._separate
+        return type(value) is BlockArgument and value not in self._separate

@@ -63,12 +63,8 @@ def touched_box(
         return None
     if DYNAMIC_INDEX in shape or None in place.subscripts:
         return None
-    outside = _outermost(around, depth)
-    numbers = _outer_numbers(outside)
-    if numbers is None:
-        return None
-    inner = _InnerLoops(outside, numbers)
-    if not all(map(inner.add, around.parts[len(outside.parts) :])):
+    inner = _inner_loops(around, depth)
+    if inner is None:
         return None
     axes: list[_Axis] = []
     for subscript, size in zip(place.subscripts, shape, strict=True):
@@ -81,6 +77,17 @@ def touched_box(
     if len({*moving}) < len(moving) or not inner.ends_only_outside(axes):
         return None
     return TouchedBox(tuple(axis.first for axis in axes), tuple(axis.extent for axis in axes))
+
+
+@lru_cache(REMEMBERED)
+def _inner_loops(around: Around, depth: int) -> _InnerLoops | None:
+    """The loops inside of the `depth` outermost ones, which all accesses that stand there have in common; None where they are not seen."""
+    outside = _outermost(around, depth)
+    numbers = _outer_numbers(outside)
+    if numbers is None:
+        return None
+    inner = _InnerLoops(outside, numbers)
+    return inner if all(map(inner.add, around.parts[len(outside.parts) :])) else None
 
 
 def _outermost(around: Around, depth: int) -> Around:

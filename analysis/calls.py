@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import get_args
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -12,6 +13,8 @@ from .operations import blocks_of, operations_in, operations_of
 
 BETWEEN_KERNELS = scf.ForOp | scf.WhileOp | scf.IfOp
 """Control flow of programs between calls of kernels, whose iterations run one after another."""
+
+_BETWEEN_KERNELS = frozenset(get_args(BETWEEN_KERNELS))
 
 
 def calls_in(module: ModuleOp) -> dict[str, list[func.CallOp]]:
@@ -28,7 +31,7 @@ def calls_of_kernels(block: Block) -> Iterator[func.CallOp]:
     for op in operations_of(block):
         if type(op) is func.CallOp:
             yield op
-        elif op.regions and isinstance(op, BETWEEN_KERNELS):
+        elif op.regions and type(op) in _BETWEEN_KERNELS:
             for inner in blocks_of(op):
                 yield from calls_of_kernels(inner)
 

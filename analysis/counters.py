@@ -19,14 +19,14 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import Range, bounds, linear_form
-from ..frozen import frozen
-from .domains import REMEMBERED, Around, LoopPart
+from ..frozen import frozen_in_types
+from .domains import REMEMBERED, Around, LoopPart, Place
 
 Linear = tuple[tuple[int, ...], int]
 """The coefficients of the parameters and of the iteration numbers, outermost first, and a number."""
 
 
-@frozen
+@frozen_in_types
 class Counters:
     """
     The parameters and then the loops' iteration numbers: their ranges, never too narrow, and the variables
@@ -80,7 +80,7 @@ def _with_loop(known: Counters, part: LoopPart) -> Counters:
         least = part.step
     return Counters(
         (*known.ranges, range_),
-        (*(((*form, 0), number) for form, number in known.variables), variable),
+        (*[((*form, 0), number) for form, number in known.variables], variable),
         (*known.apart, least),
         known.are_variables and is_number,
     )
@@ -122,6 +122,13 @@ def _unit(position: int, count: int) -> tuple[int, ...]:
 def linear(expr: AffineExpr, around: Around) -> Linear | None:
     """An expression over the parameters and the loops' variables; None for one that is not linear."""
     return _over(counters(around), expr)
+
+
+@lru_cache(REMEMBERED)
+def linear_subscripts(around: Around, place: Place) -> tuple[Linear | None, ...]:
+    """As `linear`, of the subscripts of an access; None also for those that are not affine."""
+    known = counters(around)
+    return tuple([None if expr is None else _over(known, expr) for expr in place.subscripts])
 
 
 def range_of(expr: AffineExpr, around: Around) -> Range:

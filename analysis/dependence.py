@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from ..dialects import loop
 from ..dialects.affine_substitution import value_at
-from ..frozen import frozen
+from ..frozen import frozen, frozen_in_types
 from ..lazy import cached_property
 from .alias import is_allocation
 from .domains import REMEMBERED, Around, Place, touched
@@ -72,7 +72,7 @@ class Witness:
         return f"{self.source} and {self.sink}" + (f" with {given}" if given else "")
 
 
-@frozen
+@frozen_in_types
 class Dependence:
     """
     The iterations of `sink` that must run after those of `source`.

@@ -22,7 +22,7 @@ from xdsl.ir.affine import (
 )
 
 from ..dialects.affine_bounds import linear_form
-from ..frozen import frozen
+from ..frozen import frozen_in_types
 from ..lazy import cached_property
 from .affine_isl import (
     as_map,
@@ -40,7 +40,7 @@ REMEMBERED = 2048
 Exprs = tuple[AffineExpr, ...]
 
 
-@frozen
+@frozen_in_types
 class LoopPart:
     """What a loop runs through; no bounds where they are not affine."""
 
@@ -50,7 +50,7 @@ class LoopPart:
     multiple: int = 1
 
 
-@frozen
+@frozen_in_types
 class BranchPart:
     """A condition, and whether it holds; None for one that is not affine."""
 
@@ -58,7 +58,7 @@ class BranchPart:
     taken: bool
 
 
-@frozen
+@frozen_in_types
 class Around:
     """
     What surrounds an operation: how many parameters there are, and the loops and branches.
@@ -151,7 +151,7 @@ def _within(outer: Around, part: LoopPart | BranchPart) -> Around:
     return Around(outer.parameters, outer, part)
 
 
-@frozen
+@frozen_in_types
 class Place:
     """
     The element an access is of: how many of the loops have a buffer of their own, and the subscripts.

@@ -114,7 +114,7 @@ def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
     """The least and the greatest value, None where there is no end; None where nothing ever runs."""
     if never_runs(around):
         return None
-    if isinstance(expr, AffineConstantExpr):
+    if type(expr) is AffineConstantExpr:
         return expr.value, expr.value
     outer = range_of(expr, around)
     values = [value_at(expr, point) for point in corners(around, [linear(expr, around)])]
@@ -126,7 +126,7 @@ def value_bounds(around: Around, expr: AffineExpr) -> Range | None:
 @lru_cache(REMEMBERED)
 def only_value(around: Around, expr: AffineExpr) -> int | None:
     """The value of an expression that has one only; None for others, and where nothing ever runs."""
-    if isinstance(expr, AffineConstantExpr):
+    if type(expr) is AffineConstantExpr:
         return None if never_runs(around) else expr.value
     if len({value_at(expr, point) for point in corners(around, [linear(expr, around)])}) > 1:
         return None  # as most: seen at once

@@ -14,7 +14,7 @@ from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr, dim_expr
 from ..dialects.affine_substitution import substituted
 from ..dialects.leaf_operations import map_of
-from ..frozen import frozen
+from ..frozen import frozen_in_types
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
 from .operations import (
@@ -25,7 +25,7 @@ from .operations import (
 )
 
 
-@frozen
+@frozen_in_types
 class Frame:
     """What surrounds a block."""
 

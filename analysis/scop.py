@@ -22,7 +22,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr
 from ..dialects.affine_substitution import substituted, used_dims
-from ..frozen import frozen, replaced
+from ..frozen import frozen_in_types, replaced
 from ..lazy import cached_property
 from .alias import Aliases, is_allocation
 from .domains import Around, Moment, Place, element_map, time_map, touched
@@ -37,7 +37,7 @@ from .operations import (
 )
 
 
-@frozen
+@frozen_in_types
 class Access:
     """
     One operation's reading or writing of one buffer.
@@ -93,11 +93,7 @@ class Access:
     @property
     def is_direct(self) -> bool:
         """Whether it is an affine load or store by the buffer's own name, as most steps rewrite them."""
-        return (
-            self.exact
-            and isinstance(self.op, loop.LoadOp | loop.StoreOp)
-            and self._accessed is self.buffer
-        )
+        return self.exact and self._accessed is self.buffer
 
     @property
     def private(self) -> int:
@@ -166,7 +162,8 @@ class Scop:
         self.is_open = True
         """Whether the function still is as it was."""
         body = frames.function.body.block
-        self._frames: dict[Block, Frame] = {body: frames.outermost}
+        self._frames: dict[int, Frame] = {id(body): frames.outermost}
+        """By the identity of each block."""
         self._positions: dict[Block, dict[Operation, int]] = {}
         self._times: dict[Block, Moment] = {body: ()}
         self._loops: dict[int, tuple[loop.ForOp, ...]] = {id(body): ()}
@@ -240,13 +237,13 @@ class Scop:
 
     def frame(self, block: Block) -> Frame:
         """What surrounds a block, which opaque operations add nothing to."""
-        found = self._frames.get(block)
+        found = self._frames.get(id(block))
         if found is None:
             assert self.is_open, "the function has been rewritten since"
             around = block.parent_op()
             assert around is not None and around.parent is not None
             found = self.frames.inside(around, block, self.frame(around.parent))
-            self._frames[block] = found
+            self._frames[id(block)] = found
         return found
 
     def time(self, op: Operation) -> Moment:
@@ -344,8 +341,8 @@ def _loops_of(buffer: SSAValue, frame: Frame) -> int:
     """How many of the loops of the frame are around the operation that makes the buffer."""
     if not is_allocation(buffer):
         return 0
-    assert isinstance(buffer.owner, Operation)
-    around, count = operation_around(buffer.owner), 0
+    owner: Any = buffer.owner
+    around, count = operation_around(owner), 0
     loops = set(map(id, frame.loops))
     while around is not None:
         count += id(around) in loops

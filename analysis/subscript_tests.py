@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..dialects.affine_bounds import Range
-from .counters import Linear, counters, linear
+from .counters import Linear, counters, linear_subscripts
 from .domains import REMEMBERED, Around, LoopPart, Place
 
 
@@ -25,10 +25,7 @@ class SubscriptTest:
         self._private = at.private
         self._first, self._second = counters(source), counters(sink)
         self._pairs: list[tuple[Linear, Linear]] = []
-        for first, second in zip(at.subscripts, to.subscripts, strict=True):
-            if first is None or second is None:
-                continue
-            a, b = linear(first, source), linear(second, sink)
+        for a, b in zip(linear_subscripts(source, at), linear_subscripts(sink, to), strict=True):
             if a is not None and b is not None:
                 self._pairs.append((a, b))
 

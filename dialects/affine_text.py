@@ -210,19 +210,17 @@ def compact(
     """The same expressions over each operand they use, once, in order of first use."""
     if not operands:  # numbers, as most bounds are
         return tuple(exprs), []
-    used = list[int]()
-    for expr in exprs:
-        _add_dimensions(expr, used)
+    used = dimensions_of(exprs)
     if len(operands) == 1:
         return tuple(exprs), list(operands) if used else []
-    same = first_positions(operands)
+    same = _first_positions(operands)
     kept = tuple(dict.fromkeys([same[i] for i in used]))
     if kept == tuple(range(len(same))):
         return tuple(exprs), list(operands)  # as it is
     return _over(tuple(exprs), same, kept), [operands[i] for i in kept]
 
 
-def first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
+def _first_positions(values: Sequence[Hashable]) -> tuple[int, ...]:
     """For each value the position at which it is for the first time."""
     if len(values) == 1:
         return (0,)
@@ -239,6 +237,14 @@ def _over(
     position = {i: n for n, i in enumerate(kept)}
     dims = [dim_expr(position.get(i, 0)) for i in same]
     return tuple([substituted(expr, dims) for expr in exprs])
+
+
+def dimensions_of(exprs: Sequence[AffineExpr]) -> list[int]:
+    """The numbers of the dimensions in the order in which they are written, each as often as it is."""
+    found: list[int] = []
+    for expr in exprs:
+        _add_dimensions(expr, found)
+    return found
 
 
 def _add_dimensions(expr: AffineExpr, found: list[int]) -> None:

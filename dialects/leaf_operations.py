@@ -349,43 +349,65 @@ def copy_of_leaf(op: OpT, values: Mapping[SSAValue, SSAValue]) -> OpT:
 def copy_of(op: OpT, values: dict[SSAValue, SSAValue]) -> OpT:
     """
     As `op.clone(values)`, which goes through what is inside of each operation once more: a copy with all that is in it. Where it
-    has blocks after each other, or more is done when its kind is made, it is what `clone` gives.
+    has blocks after each other, or more is done when its kind is made, it is what `clone` gives. Of the values that it makes
+    `values` has those that are seen from outside then.
     """
-    if op.successors or _defaults(type(op)) is None or any(len(r.blocks) > 1 for r in op.regions):
+    if not _is_plain(op):
         return op.clone(values)
-    if not op.regions:
-        copy = copy_of_leaf(op, values)
-        for result, new in zip(op.results, copy.results, strict=True):
-            values[result] = new
-        return copy
-    copy = type(op).__new__(type(op))
-    operands = [values.get(value, value) for value in op._operands]
-    types = [result.type for result in op.results]
-    fill(copy, operands, types, op.properties, op.attributes, op.location)
+    copy = _copy_of_plain(op, {id(old): new for old, new in values.items()} if values else {})
     for result, new in zip(op.results, copy.results, strict=True):
         values[result] = new
-        new._name = result._name
-    for region in op.regions:
-        blocks = [_copy_of_block(block, values) for block in region.blocks]
-        copy.add_region(region_of(*blocks) if blocks else Region())
     return copy
 
 
 def copy_of_region(region: Region) -> Region:
     """As `region.clone()`; of one block, as `copy_of` for all that is in it."""
-    if len(region.blocks) != 1:
+    block = region._first_block
+    if block is None or block is not region._last_block:
         return region.clone()
-    return region_of(_copy_of_block(region.block, {}))
+    return region_of(_copy_of_block(block, {}))
 
 
-def _copy_of_block(block: Block, values: dict[SSAValue, SSAValue]) -> Block:
-    made = block_with([arg.type for arg in block.args])
-    for arg, new in zip(block.args, made.args, strict=True):
-        values[arg] = new
+def _is_plain(op: Operation) -> bool:
+    """Whether nothing more is done when an operation of its kind is made, and it has at most one block in a region."""
+    if op._successors or _defaults(type(op)) is None:
+        return False
+    return all(r._first_block is r._last_block for r in op.regions) if op.regions else True
+
+
+def _copy_of_plain(op: OpT, values: dict[int, SSAValue]) -> OpT:
+    """A copy of a plain operation, of the `values` of its operands by their addresses, to which it adds its results."""
+    copy = object.__new__(type(op))
+    operands = [values.get(id(value), value) for value in op._operands]
+    types = [result.type for result in op.results]
+    defaults = _defaults(type(op)) or _NO_DEFAULTS
+    _fill(copy, operands, types, op.properties, op.attributes, op.location, defaults)
+    for result, new in zip(op.results, copy.results, strict=True):
+        values[id(result)] = new
+        new._name = result._name
+    for region in op.regions:
+        block = region._first_block
+        copy.add_region(Region() if block is None else region_of(_copy_of_block(block, values)))
+    return copy
+
+
+def _clone(op: Operation, values: dict[int, SSAValue]) -> Operation:
+    """As `_copy_of_plain`, by xDSL."""
+    used = (value for inner in op.walk() for value in inner._operands)
+    copy = op.clone({value: values[id(value)] for value in used if id(value) in values})
+    for result, new in zip(op.results, copy.results, strict=True):
+        values[id(result)] = new
+    return copy
+
+
+def _copy_of_block(block: Block, values: dict[int, SSAValue]) -> Block:
+    made = block_with([arg.type for arg in block._args])
+    for arg, new in zip(block._args, made._args, strict=True):
+        values[id(arg)] = new
         new._name = arg._name
     op = block._first_op
     while op is not None:
-        copy = copy_of(op, values)
+        copy = _copy_of_plain(op, values) if _is_plain(op) else _clone(op, values)
         if copy.regions:
             made.add_op(copy)
         else:

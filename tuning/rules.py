@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.facts import LoopFacts, facts_of_loops
 from ..analysis.levels import Level
+from ..analysis.operations import operations_in
 from ..dialects import loop
 from ..dialects.leaf_operations import copy_of_region
 from ..dialects.schedule import Step
@@ -83,13 +84,17 @@ def kernels(module: ModuleOp) -> list[func.FuncOp]:
 
 
 def _is_unscheduled(function: func.FuncOp) -> bool:
-    loops = [op for op in function.walk() if isinstance(op, loop.ForOp)]
+    loops = _loops_in(function)
     return bool(loops) and all(op.mode is None for op in loops)
 
 
 def _is_scheduled(function: func.FuncOp) -> bool:
     """Whether the definition of what it computes says how loops run."""
-    return any(isinstance(op, loop.ForOp) and op.mode is not None for op in function.walk())
+    return any(op.mode is not None for op in _loops_in(function))
+
+
+def _loops_in(function: func.FuncOp) -> list[loop.ForOp]:
+    return [op for op in operations_in(function) if type(op) is loop.ForOp]
 
 
 def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:

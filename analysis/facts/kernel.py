@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
 from ...dialects.shaped import memref_type, tensor_type
-from ...frozen import frozen
+from ...frozen import frozen, frozen_in_types
 from ...lazy import cached_property
 from ..constants import constant_bytes
 from ..neighbours import may_be_held
@@ -60,7 +60,7 @@ class Axis:
     role: Role
 
 
-@frozen
+@frozen_in_types
 class Subscript:
     """`constant + sum(coefficients[a] * iteration[a])` over the axes of the statement, outermost first."""
 
@@ -126,7 +126,7 @@ def number_of(value: FloatAttr | IntegerAttr) -> float | None:
     return None if isnan(number) else number
 
 
-@frozen
+@frozen_in_types
 class Access:
     """
     One read or write. A subscript is None where it is not affine in the axes. A guarded access happens only in

@@ -38,17 +38,11 @@ def asks_for_rows(known: ContractionRates, problem: Problem, plan: ContractionPl
     Whether the rows of A that the next tiles use are asked for while others are used: those that are read where they are, beyond
     L2. Prefetchers of some cores have to find each row anew, and begin again at each page.
     """
-    left = problem.left
     return (
         plan.innermost == "n"
         and not (plan.turned or plan.mirrored)
-        and left.summed == 1
-        and left.computing is None
-        and not problem.is_of_one_buffer
         and problem.m >= 2 * plan.mr
-        and known.target.takes_hints_in_sums
-        and known.rates.hints_gain
-        and known.far_share(left) > 0
+        and known.rows_hints_gain
     )
 
 
@@ -89,24 +83,14 @@ def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> i
     """
     problem, right = known.problem, known.problem.right
     _, nc, kc, innermost, k_outside = blocks
-    if innermost == "m" or not (nc < problem.n or k_outside):
+    is_blocked = innermost == "n" and (nc < problem.n or k_outside)
+    if not (is_blocked and known.may_pack_in_tiles):
         return 0
     vectors = -(-nr // known.lanes)
     term = mr * vectors / known.core.fma_ports / known.clock
     ahead = max(int(2 * known.rates.latency() / term), 1)
-    copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
-    is_own = not (right.is_constant or problem.is_of_one_buffer)
     fits = problem.m >= 2 * mr and nc >= 2 * nr and kc >= 2 * ahead and nc % nr == 0
-    is_taken = (
-        copies_rows
-        and is_own
-        and fits
-        and (problem.batch == 1 or not right.is_everybodys)
-        and known.target.takes_hints_in_sums
-        and known.pieces_are_apart(right, nc)
-        and known.far_share(right) > 0
-    )
-    return ahead if is_taken else 0
+    return ahead if fits and known.pieces_are_apart(right, nc) else 0
 
 
 def asks_for_panels(known: ContractionRates, mc: int, nr: int, kc: int, k_outside: bool) -> bool:

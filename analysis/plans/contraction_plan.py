@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...frozen import frozen
+from ...frozen import frozen_in_types
 
 Innermost = Literal["m", "n"]
 
@@ -12,7 +12,7 @@ Blocks = tuple[int, int, int, Innermost, bool]
 """MC, NC, KC, which tiles are innermost, and whether blocks of K are outside of the loops over rows."""
 
 
-@frozen
+@frozen_in_types
 class ContractionPlan:
     """
     C[M, N] += A[M, K] · B[K, N] in register tiles of MR × NR, whose sums stay in registers over KC terms.

@@ -99,6 +99,33 @@ class ContractionRates:
         return self.left_bytes + self.right_bytes + result
 
     @cached_property
+    def rows_hints_gain(self) -> bool:
+        """Whether tiles gain by asking for rows of A that they read where they are: from beyond L2, where prefetchers do not find them."""
+        left = self.problem.left
+        return (
+            left.summed == 1
+            and left.computing is None
+            and not self.problem.is_of_one_buffer
+            and self.target.takes_hints_in_sums
+            and self.rates.hints_gain
+            and self.far_share(left) > 0
+        )
+
+    @cached_property
+    def may_pack_in_tiles(self) -> bool:
+        """Whether tiles may copy rows of B that they use, and ask for them: B comes from beyond L2, and is copied as it is."""
+        problem, right = self.problem, self.problem.right
+        copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
+        is_own = not (right.is_constant or problem.is_of_one_buffer)
+        return (
+            copies_rows
+            and is_own
+            and (problem.batch == 1 or not right.is_everybodys)
+            and self.target.takes_hints_in_sums
+            and self.far_share(right) > 0
+        )
+
+    @cached_property
     def panels_hints_gain(self) -> bool:
         """Whether tiles gain by asking L1 for packed panels of B that come from L2."""
         return self.target.takes_hints_in_sums and self.rates.panels_hints_gain

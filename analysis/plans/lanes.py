@@ -48,7 +48,7 @@ def registers(nest: Nest, axis: int | None = None) -> int:
     """
     names = _functions(nest)
     doubled = 2 if "math.powf" in names else 1
-    reads = set(nest.reads)
+    reads = nest.distinct_reads
     loaded = len(reads) if axis is None else sum(_vectors_of(nest, read, axis) for read in reads)
     entries = sum(nest.facts.statements[n].entries for n in nest.statements)
     return max(loaded, 1) + FUNCTION_REGISTERS * doubled * bool(names) + entries

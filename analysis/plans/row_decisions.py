@@ -7,6 +7,7 @@ from itertools import permutations
 from math import isqrt, prod
 
 from ...frozen import replaced
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Home, KernelFacts, Role, written_out
 from .lanes import block_lanes, hiding_vectors
@@ -63,13 +64,25 @@ class Decisions:
         """Whether some nests are in the same loops as they are."""
         return any(self.facts.statements[nest.statements[0]].shared for nest in self.nests)
 
-    def plan(self, *, may_fuse: bool = True, rows: int = 1) -> RowsPlan:
-        """The plan that follows from strides and sizes, with so many rows summed up side by side where that can be."""
-        nests = [self._placed(nest) for nest in self.nests]
-        summed = self._summed_side_by_side(nests, rows) if rows > 1 else None
-        if summed is not None:
-            nests[summed] = replaced(nests[summed], rows=rows)
-        fused = self._fused(nests) if summed is None and may_fuse else 0
+    def plan(self, *, may_fuse: bool = True) -> RowsPlan:
+        """The plan that follows from strides and sizes."""
+        return self._with_nests(self._placed, self._fused(self._placed) if may_fuse else 0)
+
+    def rows_side_by_side(self, rows: int) -> RowsPlan | None:
+        """The plan with so many rows summed up side by side; None where that cannot be."""
+        nests, summed = [*self._placed], self._summed_side_by_side(self._placed, rows)
+        if summed is None:
+            return None
+        nests[summed] = replaced(nests[summed], rows=rows)
+        return self._with_nests(nests, 0)
+
+    @cached_property
+    def _placed(self) -> list[NestPlan]:
+        """The nests with the orders of their loops."""
+        return [self._ordered(nest) for nest in self.nests]
+
+    def _with_nests(self, nests: list[NestPlan], fused: int) -> RowsPlan:
+        """The plan with some nests, so many of whose outermost loops are fused."""
         if not fused:
             nests = [self._with_sums(*pair) for pair in zip(self.nests, nests, strict=True)]
         nests = self._all_in_lanes(nests, fused)
@@ -140,7 +153,7 @@ class Decisions:
 
     # One nest.
 
-    def _placed(self, nest: Nest) -> NestPlan:
+    def _ordered(self, nest: Nest) -> NestPlan:
         """The order of its loops; the squares of a transposition."""
         axes = transposed_axes(nest)
         if axes is None:

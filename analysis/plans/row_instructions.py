@@ -72,11 +72,9 @@ class RowInstructions:
         if plan.square is not None:
             # A square of n vectors is transposed by log2(n) shuffles of each.
             operations += log2(max(plan.square.side, 2))
-        reads = [read for read in nest.reads if read.buffer not in kept]
-        writes = [write for write in nest.writes if write.buffer not in kept]
-        loads = self._accesses(nest, plan, reads)
-        stores = self._accesses(nest, plan, writes)
-        operations += self._shuffles(nest, plan, (*reads, *writes))
+        loads = self._accesses(nest, plan, nest.reads, nest.distinct_reads, kept)
+        stores = self._accesses(nest, plan, nest.writes, nest.distinct_writes, kept)
+        operations += self._shuffles(nest, plan, kept)
         part = self._part(nest, together)
         computing = part * core.arithmetic_cycles(additions, operations)
         accessing = part * max(loads / core.load_ports, stores / core.store_ports)
@@ -154,11 +152,18 @@ class RowInstructions:
         vectors = self._vectors(nest, plan, self.vector(nest, plan)) * plan.rows
         return vectors * registers(nest) + coefficients(nest) + plan.jam
 
-    def _accesses(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
-        """Instructions for the accesses of one vector of iterations."""
+    def _accesses(
+        self,
+        nest: Nest,
+        plan: NestPlan,
+        accesses: Sequence[Access],
+        distinct: Sequence[Access],
+        kept: frozenset[int],
+    ) -> float:
+        """Instructions for the accesses of one vector of iterations, but those of the buffers `kept`."""
         if not plan.order:
-            return len(accesses)
-        total, every = 0.0, dict.fromkeys(accesses)
+            return sum(access.buffer not in kept for access in accesses)
+        total, every = 0.0, [access for access in distinct if access.buffer not in kept]
         for access in every:
             stride = nest.stride(access, plan.order[-1])
             is_sum = not nest.is_parallel and access in nest.writes
@@ -221,9 +226,10 @@ class RowInstructions:
     def _is_one_block(self, nest: Nest, plan: NestPlan) -> bool:
         return 0 < nest.extent(plan.order[-1]) <= plan.lanes if plan.order else False
 
-    def _shuffles(self, nest: Nest, plan: NestPlan, accesses: Sequence[Access]) -> float:
-        """Instructions that bring elements from vectors of neighbours to the lanes, and back."""
-        apart = [self.apart(nest, plan, access) for access in dict.fromkeys(accesses)]
+    def _shuffles(self, nest: Nest, plan: NestPlan, kept: frozenset[int]) -> float:
+        """Instructions that bring elements from vectors of neighbours to the lanes, and back, but those of the buffers `kept`."""
+        moved = (access for access in nest.distinct_places if access.buffer not in kept)
+        apart = [self.apart(nest, plan, access) for access in moved]
         return sum(count - 1 for count in apart if count > 1)
 
     def chained(self, nest: Nest, plan: NestPlan) -> float:

@@ -48,9 +48,23 @@ class Nest:
         return (*self.reads, *self.writes)
 
     @cached_property
+    def distinct_reads(self) -> tuple[Access, ...]:
+        """The reads, equal ones once."""
+        return tuple(dict.fromkeys(self.reads))
+
+    @cached_property
+    def distinct_writes(self) -> tuple[Access, ...]:
+        return tuple(dict.fromkeys(self.writes))
+
+    @cached_property
     def distinct(self) -> tuple[Access, ...]:
         """The accesses, equal reads once, and equal writes."""
-        return (*dict.fromkeys(self.reads), *dict.fromkeys(self.writes))
+        return (*self.distinct_reads, *self.distinct_writes)
+
+    @cached_property
+    def distinct_places(self) -> tuple[Access, ...]:
+        """The accesses, what is read and written once."""
+        return tuple(dict.fromkeys(self.accesses))
 
     @cached_property
     def operations(self) -> dict[str, int]:

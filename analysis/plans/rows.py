@@ -10,7 +10,7 @@ from ...frozen import replaced
 from ...targets.target import Target
 from ..cost import WRITTEN_OUT
 from ..facts import KernelFacts, Role, distributed, groups_of
-from .cost import RESOLUTION
+from .cost import RESOLUTION, Cost
 from .lanes import hiding_vectors
 from .row_decisions import Decisions
 from .row_nests import is_one_sum, is_sum_around_results, runs_in_lanes
@@ -75,8 +75,10 @@ class _Search:
     def __init__(self, decisions: Decisions, target: Target):
         self.decisions = decisions
         self.model = model(decisions.facts, target)
-        self.looked_at: dict[RowsPlan, tuple[float, float]] = {}
-        """seconds of the plans, and of these the part in which data move, behind arithmetic or not"""
+        self.looked_at: dict[RowsPlan, tuple[float, float, Cost]] = {}
+        """
+        seconds of the plans, and of these the part in which data move, behind arithmetic or not; and what the seconds are made of
+        """
         most = hiding_vectors(target.core)
         # More than hide latencies shorten the code's jumps; fewer leave registers free.
         self.vectors = [most, *(most >> n for n in range(1, most.bit_length())), 2 * most]
@@ -115,9 +117,11 @@ class _Search:
         with the fewest memory instructions in a loop, each of which a prefetcher learns to follow by itself, where data
         are waited for most of the time; of these, the first that was looked at.
         """
-        most = min(seconds for seconds, _ in self.looked_at.values()) * RESOLUTION
+        most = min(seconds for seconds, *_ in self.looked_at.values()) * RESOLUTION
         near = [
-            (plan, moving) for plan, (seconds, moving) in self.looked_at.items() if seconds <= most
+            (plan, moving)
+            for plan, (seconds, moving, _) in self.looked_at.items()
+            if seconds <= most
         ]
         least = min(moving for _, moving in near) * RESOLUTION
         equal = [plan for plan, moving in near if moving <= least]
@@ -135,12 +139,12 @@ class _Search:
 
     def _waits(self, plan: RowsPlan) -> bool:
         """Whether it waits for data most of the time."""
-        return self.model.cost(plan).bound == WAITING
+        return self.looked_at[plan][2].bound == WAITING
 
     def _look_at(self, plan: RowsPlan) -> None:
         if plan not in self.looked_at:
             cost, moving = self.model.cost_and_moving(plan)
-            self.looked_at[plan] = cost.seconds, moving
+            self.looked_at[plan] = cost.seconds, moving, cost
 
     def _in_blocks(self, plan: RowsPlan, vectors: int) -> RowsPlan:
         """The plan with blocks of so many vectors in each nest that runs in lanes."""
@@ -236,8 +240,9 @@ def _structures(decisions: Decisions) -> Iterator[RowsPlan]:
     if beside is not None:
         yield beside
     for rows in ROWS_TOGETHER:
-        if not decisions.share_loops:
-            yield decisions.plan(may_fuse=False, rows=rows)
+        side_by_side = None if decisions.share_loops else decisions.rows_side_by_side(rows)
+        if side_by_side is not None:
+            yield side_by_side
         yield from _joined_rows(first, decisions, rows)
 
 

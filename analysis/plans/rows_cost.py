@@ -13,7 +13,6 @@ from __future__ import annotations
 from functools import lru_cache
 from math import gcd, inf, prod
 
-from ...targets.core import Cache
 from ...targets.estimates import L3_SECONDS, MEMORY_SECONDS
 from ...targets.rates import ROWS_IN_TURNS
 from ...targets.target import Target
@@ -38,6 +37,9 @@ By so much rates of reading from beyond L2 differ from one process to the next, 
 of reading is known to be so where it is more. (On a Zen 5 core eight rows in turns were between 0.96 and 1.09 of one in six runs.)
 """
 
+MEMORY = "memory"
+"""What is behind the last cache, as rates call it."""
+
 FILLED = 3 / 4
 """The part of the time that data take which chains of sums may fill without delaying the loads behind them."""
 
@@ -49,7 +51,11 @@ class Model(RowInstructions):
         super().__init__(facts, target)
         self.rates = target.rates
         self.nests = nests_of(facts)
-        self._caches = [(cache, kept_bytes(cache)) for cache in target.core.caches]
+        self._caches = [(cache.name, kept_bytes(cache)) for cache in target.core.caches]
+        self._read_from: dict[str, float] = {}
+        """seconds in which a byte comes from a cache or from memory, by its name"""
+        self._written_to: dict[str, float] = {}
+        """likewise for a byte that is written to lines there"""
         self.all_bytes = sum(buffer.bytes or 0 for buffer in facts.buffers)
         used = [{access.buffer for access in nest.accesses} for nest in self.nests]
         self.touched = [set[int]().union(*used[:n]) for n in range(len(used))]
@@ -148,27 +154,37 @@ class Model(RowInstructions):
 
     # What comes from where.
 
-    def _level(self, distance: float) -> Cache | None:
-        """The nearest cache that holds so many bytes; None where it is memory."""
-        return next((cache for cache, kept in self._caches if distance <= kept), None)
+    def _level(self, distance: float) -> str:
+        """The name of the nearest cache that holds so many bytes, or of memory."""
+        for name, kept in self._caches:
+            if distance <= kept:
+                return name
+        return MEMORY
 
     def _reading_rate(self, distance: float) -> float:
         """Bytes/s of data that were used when so many bytes ago."""
-        level = self._level(distance)
-        return self.rates.bandwidth("memory" if level is None else level.name)
+        return self.rates.bandwidth(self._level(distance))
 
     def _reading_seconds(self, distance: float) -> float:
         """
         Seconds in which each byte comes that was used when so many bytes ago. Loads from the first-level cache are
         counted with the instructions.
         """
-        return self.rates.arriving(self._reading_rate(distance))
+        level = self._level(distance)
+        found = self._read_from.get(level)
+        if found is None:
+            rate = self.rates.bandwidth(level)
+            found = self._read_from[level] = self.rates.arriving(rate)
+        return found
 
     def _writing_seconds(self, distance: float) -> float:
         """Likewise for each byte that is written to lines last used so many bytes ago."""
         level = self._level(distance)
-        name = "memory" if level is None else level.name
-        return max(self._storing_seconds(name) - self._storing_seconds("L1"), 0.0)
+        found = self._written_to.get(level)
+        if found is None:
+            seconds = self._storing_seconds(level) - self._storing_seconds("L1")
+            found = self._written_to[level] = max(seconds, 0.0)
+        return found
 
     def _storing_seconds(self, name: str) -> float:
         """What a copy in such a memory takes, which counts a byte read and one written, less the reading."""
@@ -180,7 +196,7 @@ class Model(RowInstructions):
         Seconds for each byte stored past the caches: as `_writing_seconds`. Whoever reads it next finds it in memory,
         and not where it would be otherwise.
         """
-        read, copy = self.rates.bandwidth("memory"), self.rates.copy_past.core
+        read, copy = self.rates.bandwidth(MEMORY), self.rates.copy_past.core
         writing = max(2 / copy - 1 / read, 1 / (2 * read)) - self._storing_seconds("L1")
         return writing + 1 / read - 1 / self._reading_rate(distance)
 
@@ -285,7 +301,7 @@ class Model(RowInstructions):
         streams = self._streams(nest, own, access)
         piece = own.lanes * self.facts.element_bytes(access)
         if streams > 1 and self._are_on_a_page(nest, own, access, streams):
-            if nest.extent(axis) > own.lanes and self._level(distance) is None:
+            if nest.extent(axis) > own.lanes and self._level(distance) == MEMORY:
                 return L3_SECONDS / (streams * piece)
             streams = 1
         if self._followed(nest, own) >= FOLLOWED:
@@ -386,7 +402,7 @@ class Model(RowInstructions):
         """
         if own.square is None or distance <= kept_bytes(self.core.cache(2)):
             return 0.0
-        latency = MEMORY_SECONDS if self._level(distance) is None else L3_SECONDS
+        latency = MEMORY_SECONDS if self._level(distance) == MEMORY else L3_SECONDS
         return latency / (self.core.caches[0].line_bytes * self.core.l1_misses)
 
     def _parted(self, nest: Nest, square: Square, access: Access, along: int) -> float:

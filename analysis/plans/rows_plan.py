@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...frozen import frozen
+from ...frozen import frozen, frozen_in_types
 
 Word = Literal["whole", "part", "group", "block", "tiles", "tile"]
 """
@@ -32,7 +32,7 @@ class Square:
     """whether one square follows another along what is read, and not along what is written"""
 
 
-@frozen
+@frozen_in_types
 class NestPlan:
     """
     What becomes of one nest. Axes are numbers of its statements' axes.
@@ -97,7 +97,7 @@ class ThreadLoop:
     axis: int
 
 
-@frozen
+@frozen_in_types
 class RowsPlan:
     """
     What becomes of a kernel's nests, of which each statement is in one. Buffers are numbers of the facts' buffers.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...frozen import frozen
+from ...frozen import frozen_in_types
+from ...lazy import cached_property
 from .cost import Cost, cost_of, mixed
 
 WAITING = "waiting for data"
@@ -23,7 +24,7 @@ microarchitecture of Intel, AMD and VIA CPUs".)
 """
 
 
-@frozen
+@frozen_in_types
 class Times:
     """
     Seconds of a nest's arithmetic, of its loads and stores, of its chains of sums, of the ends of rows whose sums are
@@ -37,21 +38,21 @@ class Times:
     moving: float
     issued: float
 
-    @property
+    @cached_property
     def instructions(self) -> float:
         return max(self.computing, self.accessing)
 
-    @property
+    @cached_property
     def unchained(self) -> float:
         """What it would take if no term of a sum waited for the one before."""
         return max(self.computing, self.accessing + self.moving)
 
-    @property
+    @cached_property
     def in_registers(self) -> float:
         """What it would take if all data were in the first-level cache."""
         return max(self.instructions, self.chained) + self.ended
 
-    @property
+    @cached_property
     def total(self) -> float:
         return max(self.unchained, self.chained + self.ended)
 

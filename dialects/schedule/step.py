@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import fields
 from functools import cache
@@ -15,18 +14,18 @@ Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
 
 
-class Named(ABC):
+class Named:
     """What a parameter takes in the place of a name: a handle, which knows the name as it is now."""
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """The name of the loop or buffer."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def target(self) -> str:
         """`"function/name"`, as the first parameter of a step has it."""
+        raise NotImplementedError
 
 
 _PLAIN = frozenset((int, str, bool))

@@ -10,7 +10,7 @@ from inspect import signature
 from typing import ClassVar
 
 import pytest
-from stepwell.frozen import defaults_of, frozen, replaced
+from stepwell.frozen import defaults_of, frozen, frozen_in_types, replaced
 
 
 @frozen
@@ -44,6 +44,25 @@ class Plain(Point):
     """Inherits what is compiled later."""
 
 
+@frozen_in_types
+class Pair:
+    first: int
+    second: int = 2
+
+    @cached_property
+    def sum(self) -> int:
+        return self.first + self.second
+
+
+@frozen_in_types
+class Triple(Pair):
+    third: int = 3
+
+    def __post_init__(self) -> None:
+        if self.third < 0:
+            raise ValueError("negative")
+
+
 def test_methods() -> None:
     assert repr(Point(1)) == "Point(x=1, y=2)" and repr(Named(1, name="q")).endswith("name='q')")
     assert Point(1, 2, ["a"]) == Point(1) != Point(2) and Point(1) != (1, 2)
@@ -54,6 +73,22 @@ def test_methods() -> None:
         Named(1, name="")
     with pytest.raises(TypeError, match=r"^Point.__init__\(\) missing 1 .* argument: 'x'"):
         Point()  # pyright: ignore[reportCallIssue]
+
+
+def test_classes_that_are_frozen_in_types_alone() -> None:
+    assert repr(Pair(1)) == "Pair(first=1, second=2)" and Pair(1, second=4).sum == 5
+    assert (
+        Pair(1) == Pair(1, 2) != Pair(2) and Pair(1) != Triple(1) and hash(Pair(1)) == hash((1, 2))
+    )
+    assert Triple(1).third == 3 and Triple(1, 2, 4) == replaced(Triple(1), third=4)
+    assert [f.name for f in fields(Triple)] == ["first", "second", "third"]
+    assert pickle.loads(pickle.dumps(Triple(5))) == Triple(5)
+    with pytest.raises(ValueError, match="negative"):
+        Triple(1, third=-1)
+    with pytest.raises(TypeError, match=r"^Pair.__init__\(\) missing 1 .* argument: 'first'"):
+        Pair()  # pyright: ignore[reportCallIssue]
+    # Fields are set where instances keep those of a class together: `__dict__` would give each a dictionary of its own.
+    assert "__dict__" not in Pair.__init__.__code__.co_names
 
 
 @pytest.mark.parametrize("value", [Point(1), Named(1), Derived(1), Plain(1)])

@@ -324,7 +324,18 @@ def test_a_copy_of_loops_is_what_xdsl_clones():
         assert [value.name_hint for value in mine.results] == [v.name_hint for v in theirs.results]
         assert (mine is made) is (mine.parent is None)
     copied = {result for op in for_op.walk() for result in op.results}
-    assert copied <= values.keys()
+    assert not values  # what is inside is seen from nowhere else
     assert not any(operand in copied for op in made.walk() for operand in op.operands)
     made.erase()
     assert str(parse_text(NESTS, "nests.mlir")) == str(module)
+    alloc, argument = function.regions[0].block.first_op, function.regions[0].block.args[0]
+    assert alloc is not None
+    values = {argument: alloc.results[0]}
+    inside = copy_of(for_op, values)
+    assert [op.operands[0] for op in inside.walk() if op.name == "loop.load"] == [
+        alloc.results[0]
+    ] * 2
+    allocated = copy_of(alloc, values)
+    assert values[alloc.results[0]] is allocated.results[0]
+    for made in (inside, allocated):
+        made.erase()

@@ -154,6 +154,54 @@ def test_refusals() -> None:
     assert "sizes are not all known numbers" in reason(closed, Stage("f/D", "i"))
 
 
+TILES = """
+func.func @f(%A: memref<24xf64>, %D: memref<24xf64> {stepwell.result}) {
+  %zero = arith.constant 0.0 : f64
+  %T = loop.alloc arena : memref<24xf64>
+  loop.for parallel "p" %p = 0 to 3 {
+    loop.for parallel "t" %t = 0 to 2 {
+      loop.for parallel "i" %i = 0 to 4 {
+        loop.store %zero, %T[%p * 8 + %t * 4 + %i] : memref<24xf64>
+      }
+      loop.for reduction "k" %k = 0 to 5 {
+        loop.for parallel "j" %j = 0 to 4 {
+          %t0 = loop.load %T[%p * 8 + %t * 4 + %j] : memref<24xf64>
+          %a = loop.load %A[%p * 8 + %t * 4 + %j] : memref<24xf64>
+          %s = arith.addf %t0, %a fastmath<reassoc> : f64
+          loop.store %s, %T[%p * 8 + %t * 4 + %j] : memref<24xf64>
+        }
+      }
+    }
+    loop.for parallel "r" %r = 0 to 8 {
+      %d = loop.load %T[%p * 8 + %r] : memref<24xf64>
+      loop.store %d, %D[%p * 8 + %r] : memref<24xf64>
+    }
+  }
+  func.return
+}"""
+
+
+def test_what_tiles_inside_begin_with_is_seen_without_integer_sets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("integer sets are asked")
+
+    stage = Stage("f/T", "p", into="P")
+    monkeypatch.setattr("stepwell.analysis.dependence._meeting", refuse)
+    module = parse_text(TILES, "tiles.mlir")
+    apply(stage, Nests(module))
+    assert "loop.load %T" not in str(module)
+    # Where each tile makes what another one begins with, it takes them to see that older values are read.
+    other = TILES.replace("%t * 4 + %i", "%t * -4 + 4 + %i")
+    with pytest.raises(AssertionError, match="integer sets"):
+        apply(stage, Nests(parse_text(other, "tiles.mlir")))
+    monkeypatch.undo()
+    module = parse_text(other, "tiles.mlir")
+    apply(stage, Nests(module))
+    assert "loop.load %T" in str(module)
+
+
 def test_loop_without_iterations() -> None:
     empty = matmul(5, 5, 5).replace("%i = 0 to 5", "%i = 3 to 3")
     assert "no iteration of loop 'i' uses '%A'" in reason(empty, Stage("f/A", "i"))

@@ -41,13 +41,11 @@ def plan_normalize(step: Normalize, nests: Nests) -> NormalizePlan:
 
 
 def _is_to_be_counted(for_op: loop.ForOp) -> bool:
-    match map_of(for_op, "lower_map").results:
-        case (AffineConstantExpr(value=0),):
-            return for_op.step.value.data != 1
-        case (_,):
-            return True
-        case _:
-            return False
+    lows = map_of(for_op, "lower_map").results
+    if len(lows) != 1:
+        return False
+    is_zero = type(lows[0]) is AffineConstantExpr and lows[0].value == 0
+    return not is_zero or for_op.step.value.data != 1
 
 
 LoopNormalizePass = step_pass(Normalize)

@@ -453,18 +453,18 @@ def _reads_older_values(nest: Nest, inside: Sequence[Access], depth: int) -> boo
 
 def _is_made_before(read: Access, inside: Sequence[Access], depth: int) -> bool:
     """
-    Whether one store writes all that is read, in each iteration of the loop, by a nest that stands before the read's.
+    Whether one store writes all that is read, in each iteration of the loop and of others around both, by a nest that stands before
+    the read's.
 
     Most copies begin so; it takes less time to see than the dependences.
     """
-    elements = region_of([read], depth)
     for write in inside:
         if write is read:
             break  # what comes after does not write what it reads
-        common = sum(a is b for a, b in zip(write.loops, read.loops, strict=False))
-        if not write.is_write or not write.certain or common > depth:
+        if not write.is_write or not write.certain:
             continue
-        written = region_of([write], depth)
+        common = sum(a is b for a, b in zip(write.loops, read.loops, strict=False))
+        written, elements = (region_of([each], max(common, depth)) for each in (write, read))
         if elements is not None and written is not None and written.is_all_of(elements):
             return True
     return False

@@ -28,7 +28,7 @@ def chain_with(step: Step, outermost: loop.ForOp, names: Collection[str]) -> tup
     wanted = set(names) - {outermost.loop_name.data}
     chain = [outermost]
     while wanted:
-        inside = [op for op in body_ops(chain[-1]) if isinstance(op, loop.ForOp)]
+        inside = [op for op in body_ops(chain[-1]) if type(op) is loop.ForOp]
         leading = [op for op in inside if any(_is_called(inner, wanted) for inner in op.walk())]
         if len(leading) != 1:
             raise _no_chain(step, chain[-1], sorted(wanted), leading)
@@ -39,7 +39,7 @@ def chain_with(step: Step, outermost: loop.ForOp, names: Collection[str]) -> tup
 
 
 def _is_called(op: Operation, names: Collection[str]) -> bool:
-    return isinstance(op, loop.ForOp) and op.loop_name.data in names
+    return type(op) is loop.ForOp and op.loop_name.data in names
 
 
 def _no_chain(
@@ -61,7 +61,7 @@ def _no_chain(
 
 
 def _only_loop(step: Step, for_op: loop.ForOp) -> loop.ForOp:
-    inside = [op for op in body_ops(for_op) if isinstance(op, loop.ForOp)]
+    inside = [op for op in body_ops(for_op) if type(op) is loop.ForOp]
     if len(inside) == 1:
         return inside[0]
     name = for_op.loop_name.data

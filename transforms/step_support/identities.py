@@ -87,7 +87,15 @@ class Identities:
 
     def end_erased(self, describe: Callable[[], str]) -> None:
         """Note for what is no longer in the function that a step, which is written as `describe` says, has ended it."""
-        gone = [key for key, each in self._of.items() if not _is_there(each.subject)]
+        gone = [
+            key
+            for key, each in self._of.items()
+            if (
+                each.subject.parent is None
+                if type(each.subject) is loop.ForOp
+                else not _is_there(each.subject)
+            )
+        ]
         for key in gone:
             self._of.pop(key).ending = describe
 
@@ -123,12 +131,9 @@ def subjects_in(root: Operation) -> Iterator[Subject]:
         yield from (result for result in op.results if type(result.type) is MemRefType)
 
 
-def _is_there(subject: Subject) -> bool:
-    """Whether it stands in a block: what is erased, and all that is inside of it, does not."""
-    if type(subject) is loop.ForOp:
-        return subject.parent is not None
-    value: Any = subject
-    owner = value.owner
+def _is_there(buffer: Any) -> bool:
+    """Whether what makes a buffer stands in a block: what is erased, and all that is inside of it, does not."""
+    owner = buffer.owner
     if owner.parent is None:
         return False
-    return type(owner) is Block or subject in owner.results
+    return type(owner) is Block or buffer in owner.results

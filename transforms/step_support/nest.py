@@ -16,9 +16,54 @@ from ...analysis.scop import Scop
 from ...dialects import loop
 from ...errors import StepwellError
 from ...frozen import frozen
+from ...lazy import cached_property
 from ...spelling import did_you_mean, few_names
 from .identities import Identities, Identity, Subject, subjects_in
 from .settled import Settled
+
+
+class Listing:
+    """What is in a function as it is at one time, each kind looked for when it is first asked for."""
+
+    def __init__(self, function: func.FuncOp):
+        self._function = function
+
+    @cached_property
+    def operations(self) -> list[Operation]:
+        """All operations, in textual order."""
+        return operations_in(self._function)
+
+    @cached_property
+    def loops(self) -> list[loop.ForOp]:
+        """All loops, in textual order."""
+        return [op for op in self.operations if type(op) is loop.ForOp]
+
+    @cached_property
+    def loops_by_name(self) -> dict[str, list[loop.ForOp]]:
+        found: dict[str, list[loop.ForOp]] = {}
+        for op in self.loops:
+            name: Any = op.properties["loop_name"]
+            found.setdefault(name.data, []).append(op)
+        return found
+
+    @cached_property
+    def buffers(self) -> list[SSAValue]:
+        """Arguments first, then scratch buffers and views in textual order."""
+        args = self._function.body.block.args
+        found: list[SSAValue] = [arg for arg in args if type(arg.type) is MemRefType]
+        for op in self.operations:
+            if op.results and not is_of_scalars(type(op)):
+                found += [result for result in op.results if type(result.type) is MemRefType]
+        return found
+
+    @cached_property
+    def buffers_by_name(self) -> dict[str, list[SSAValue]]:
+        found: dict[str, list[SSAValue]] = {}
+        for value in self.buffers:
+            name = loop.buffer_name(value)
+            if name is not None:
+                found.setdefault(name, []).append(value)
+        return found
 
 
 class Nest:
@@ -38,12 +83,8 @@ class Nest:
         """loops with bounds, and conditions, of which the same is true"""
         self.plain_maps: dict[int, AffineMapAttr] = {}
         """maps that are as simple as can be wherever they stand, by their identity"""
-        self._operations: list[Operation] | None = None
-        self._all_loops: list[loop.ForOp] | None = None
-        self._loops: dict[str, list[loop.ForOp]] | None = None
-        """by name, as long as nothing changes"""
-        self._buffers: dict[str, list[SSAValue]] | None = None
-        """likewise"""
+        self._listing: Listing | None = None
+        """what is in it, as long as nothing changes"""
         self._is_changing = False
 
     def set_changing(self, is_changing: bool) -> bool:
@@ -51,7 +92,7 @@ class Nest:
         was_changing = self._is_changing
         self._is_changing = is_changing
         if is_changing:
-            self._operations = self._all_loops = self._loops = self._buffers = None
+            self._listing = None
         self._let_ask(not is_changing)
         return was_changing
 
@@ -60,14 +101,19 @@ class Nest:
         if self._dependences is not None:
             self._dependences.scop.is_open = is_open
 
-    def operations(self) -> list[Operation]:
-        """The function's operations in textual order, walked through once as long as nothing changes it."""
-        if self._operations is not None:
-            return self._operations
-        found = operations_in(self.function)
+    @property
+    def listing(self) -> Listing:
+        """What is in the function now: the same one as long as nothing changes it."""
+        if self._listing is not None:
+            return self._listing
+        found = Listing(self.function)
         if not self._is_changing:
-            self._operations = found
+            self._listing = found
         return found
+
+    def operations(self) -> list[Operation]:
+        """The function's operations in textual order."""
+        return self.listing.operations
 
     @property
     def frames(self) -> Frames:
@@ -116,32 +162,17 @@ class Nest:
         self.function = function
         self._frames = self._dependences = None
         self._have_moved = False
-        self._operations = self._all_loops = self._loops = self._buffers = None
+        self._listing = None
 
     # Names.
 
     def loops(self) -> Iterator[loop.ForOp]:
         """All loops in textual order."""
-        if self._all_loops is not None:
-            return iter(self._all_loops)
-        return iter(self._look_for_loops()[0])
-
-    def _look_for_loops(self) -> tuple[list[loop.ForOp], dict[str, list[loop.ForOp]]]:
-        """All loops in textual order, and by name."""
-        every: list[loop.ForOp] = []
-        by_name: dict[str, list[loop.ForOp]] = {}
-        for op in self.operations():
-            if type(op) is loop.ForOp:
-                every.append(op)
-                name: Any = op.properties["loop_name"]
-                by_name.setdefault(name.data, []).append(op)
-        if not self._is_changing:
-            self._all_loops, self._loops = every, by_name
-        return every, by_name
+        return iter(self.listing.loops)
 
     def loop(self, name: str) -> loop.ForOp:
         """The loop called `name`. Raises StepwellError when there is none, or more than one."""
-        found = self._loops_by_name().get(name, ())
+        found = self.listing.loops_by_name.get(name, ())
         if len(found) == 1:
             return found[0]
         function = self.function.sym_name.data
@@ -157,23 +188,13 @@ class Nest:
             op=self.function,
         )
 
-    def _loops_by_name(self) -> dict[str, list[loop.ForOp]]:
-        return self._look_for_loops()[1] if self._loops is None else self._loops
-
     def buffers(self) -> Iterator[SSAValue]:
         """All buffers: arguments first, then scratch buffers and views in textual order."""
-        for arg in self.function.body.block.args:
-            if isinstance(arg.type, MemRefType):
-                yield arg
-        for op in self.operations():
-            if op.results and not is_of_scalars(type(op)):
-                for result in op.results:
-                    if type(result.type) is MemRefType:
-                        yield result
+        return iter(self.listing.buffers)
 
     def buffer(self, name: str) -> SSAValue:
         """The buffer called `name` (without `%`). Raises StepwellError as `loop` does."""
-        found = self._buffers_by_name().get(name, ())
+        found = self.listing.buffers_by_name.get(name, ())
         if len(found) == 1:
             return found[0]
         function = self.function.sym_name.data
@@ -183,27 +204,15 @@ class Nest:
                 "give them different names",
                 op=self.function,
             )
-        names = list(self._buffers_by_name())
+        names = list(self.listing.buffers_by_name)
         raise StepwellError(
             f"function '{function}' has no buffer '{name}', {_known('buffers', names, name)}",
             op=self.function,
         )
 
-    def _buffers_by_name(self) -> dict[str, list[SSAValue]]:
-        if self._buffers is not None:
-            return self._buffers
-        found: dict[str, list[SSAValue]] = {}
-        for value in self.buffers():
-            name = loop.buffer_name(value)
-            if name is not None:
-                found.setdefault(name, []).append(value)
-        if not self._is_changing:
-            self._buffers = found
-        return found
-
     def fresh_loop_name(self, name: str) -> str:
         """`name`, or with a number after it when a loop is called so already."""
-        taken = self._loops_by_name()
+        taken = self.listing.loops_by_name
         candidate, number = name, 0
         while candidate in taken:
             number += 1
@@ -216,7 +225,7 @@ class Nest:
 
         The number follows directly, so that the SSA name, from whose end xDSL takes `_` and a number, says it.
         """
-        taken = self._buffers_by_name()
+        taken = self.listing.buffers_by_name
         candidate, number = name, 0
         while candidate in taken:
             number += 1
@@ -229,7 +238,7 @@ class Nest:
 
         They differ from each other and from all loops that stay.
         """
-        gone, loops = set(map(id, replaced)), self._loops_by_name()
+        gone, loops = set(map(id, replaced)), self.listing.loops_by_name
         chosen: list[str] = []
         for name in names:
             candidate, number = name, 0
@@ -241,7 +250,8 @@ class Nest:
 
     def taken_names(self) -> set[str]:
         """The names of all loops and buffers, which clones must not have."""
-        return {*self._buffers_by_name(), *self._loops_by_name()}
+        listing = self.listing
+        return {*listing.buffers_by_name, *listing.loops_by_name}
 
     # Time.
 

@@ -23,7 +23,6 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
-from ...analysis.domains import REMEMBERED
 from ...analysis.operations import (
     last_operands,
     operands_before_and_after,
@@ -40,7 +39,7 @@ from ...dialects.affine_bounds import (
     terms,
 )
 from ...dialects.affine_substitution import difference, plus, product, substituted, sum_of
-from ...dialects.affine_text import compact, first_positions
+from ...dialects.affine_text import compact, dimensions_of
 from ...dialects.leaf_operations import (
     insert_leaf_before,
     map_attribute,
@@ -49,6 +48,9 @@ from ...dialects.leaf_operations import (
     set_operands,
 )
 from ...dialects.loop.control import step_attribute
+
+Compact = tuple[tuple[AffineExpr, ...], Sequence[SSAValue]]
+"""Expressions, and the operands that they are over, of which they use each once."""
 
 AffineOp = loop.ForOp | loop.IfOp | loop.LoadOp | loop.StoreOp | loop.PrefetchOp
 
@@ -98,16 +100,8 @@ def _substitute_in(
     expr: AffineExpr,
     operands: Sequence[SSAValue],
 ) -> None:
-    def rewritten(
-        exprs: Sequence[AffineExpr], old: Sequence[SSAValue]
-    ) -> tuple[tuple[AffineExpr, ...], list[SSAValue]]:
-        """The expressions over the old operands with `value` replaced, and their new operands, of which they use each once."""
-        if not old:
-            return tuple(exprs), []
-        values = [*old, *operands]
-        replaced = tuple(v is value for v in old)
-        new, kept = _substituted(tuple(exprs), replaced, expr, first_positions(values))
-        return new, [values[n] for n in kept]
+    def rewritten(exprs: Sequence[AffineExpr], old: Sequence[SSAValue]) -> Compact:
+        return _with_value_replaced(exprs, old, value, expr, operands)
 
     if type(user) is loop.ForOp:
         _put_bounds(user, rewritten(*lower_bound(user)), rewritten(*upper_bound(user)))
@@ -126,24 +120,30 @@ def _substitute_in(
         _put_subscripts(user, *rewritten(map_.results, last_operands(user, map_.num_dims)))
 
 
-@lru_cache(REMEMBERED)
-def _substituted(
-    exprs: tuple[AffineExpr, ...],
-    replaced: tuple[bool, ...],
+def _with_value_replaced(
+    exprs: Sequence[AffineExpr],
+    old: Sequence[SSAValue],
+    value: SSAValue,
     expr: AffineExpr,
-    same: tuple[int, ...],
-) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
-    """
-    The expressions with some of their dimensions replaced by `expr`, whose own ones come after theirs, and which
-    of all dimensions they are over. Dimension n is the same as dimension `same[n]`.
-    """
-    count = len(replaced)
-    (shifted,) = shifted_to([expr], count)
-    dims = [shifted if by else dim_expr(n) for n, by in enumerate(replaced)]
-    new, kept = compact([substituted(e, dims) for e in exprs], same)
-    if not all(map(has_each_term_once, new)):
-        new, kept = compact([collected(e) for e in new], kept)
-    return new, tuple(kept)
+    operands: Sequence[SSAValue],
+) -> Compact:
+    """Expressions over old operands with `expr`, which is over `operands`, in the place of `value`."""
+    if all(each is not value for each in old):
+        return tuple(exprs), old
+    added = [operands[n] for n in dimensions_of((expr,))]
+    place: dict[int, int] = {}
+    kept: list[SSAValue] = []
+    for n in dimensions_of(exprs):  # in the order in which they are used
+        for each in added if old[n] is value else (old[n],):
+            if id(each) not in place:
+                place[id(each)] = len(kept)
+                kept.append(each)
+    own = substituted(expr, [dim_expr(place.get(id(each), 0)) for each in operands])
+    dims = [own if each is value else dim_expr(place.get(id(each), 0)) for each in old]
+    new = tuple([substituted(each, dims) for each in exprs])
+    if all(map(has_each_term_once, new)):
+        return new, kept
+    return compact([collected(each) for each in new], kept)
 
 
 def collected(expr: AffineExpr) -> AffineExpr:
@@ -224,10 +224,6 @@ def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
 def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
     """Give a loop new bounds."""
     _put_bounds(op, compact(*lower), compact(*upper))
-
-
-Compact = tuple[tuple[AffineExpr, ...], list[SSAValue]]
-"""Expressions, and the operands that they are over, of which they use each once."""
 
 
 def _put_bounds(op: loop.ForOp, lower: Compact, upper: Compact) -> None:

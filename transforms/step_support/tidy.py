@@ -26,7 +26,7 @@ from ...dialects.affine_bounds import (
     without_divisions,
 )
 from ...dialects.affine_text import compact
-from ...frozen import frozen
+from ...frozen import frozen_in_types
 from .dead import erase_dead
 from .nest import Nest
 from .rewrite import (
@@ -39,7 +39,7 @@ from .rewrite import (
 )
 
 
-@frozen
+@frozen_in_types
 class Known:
     """What is known of a value: its range, and a number that it is a multiple of."""
 
@@ -76,7 +76,10 @@ def tidy_operation(nest: Nest, op: Operation, frame: Frame) -> bool:
     The same for one operation that stands in a frame, without what is inside of it; whether it changed, or is gone with
     what it decides.
     """
-    if type(op) not in _AFFINE or _is_plain(nest, op) or nest.tidied(op, frame):
+    if type(op) not in _AFFINE:
+        return False
+    maps = _MAPS.get(type(op))
+    if (maps is not None and _are_plain(nest, op, maps)) or nest.tidied(op, frame):
         return False
     changed = _tidy(op, frame)
     if op.parent_block() is not None:
@@ -93,16 +96,17 @@ _MAPS: Mapping[type[Operation], tuple[str, ...]] = {
 """Properties of affine operations in which there may be something to work out."""
 
 
-def _is_plain(nest: Nest, op: Operation) -> bool:
-    """Whether all expressions of an operation have each term once, as most: then nothing depends on what is around it."""
+def _are_plain(nest: Nest, op: Operation, maps: Sequence[str]) -> bool:
+    """Whether all expressions of some maps have each term once, as most: then nothing depends on what is around the operation."""
     known, own = nest.plain_maps, op.properties
-    for name in _MAPS.get(type(op), ()):
+    for name in maps:
         map_: Any = own[name]
         if id(map_) not in known:
-            if not all(map(has_each_term_once, map_.data.results)):
-                return False
+            for expr in map_.data.results:
+                if not has_each_term_once(expr):
+                    return False
             known[id(map_)] = map_
-    return type(op) in _MAPS
+    return True
 
 
 @lru_cache(REMEMBERED)

@@ -205,7 +205,7 @@ def _with_numbers(
     exprs: list[AffineExpr] = []
     for number in kept:
         expr = bound[0][number]
-        only = None if isinstance(expr, AffineConstantExpr) else only_value(where, terms[number])
+        only = None if type(expr) is AffineConstantExpr else only_value(where, terms[number])
         exprs.append(expr if only is None else constant_expr(only))
     return exprs, bound[1]
 

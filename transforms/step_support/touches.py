@@ -173,12 +173,14 @@ def _meetings(
     may_alias = nest.dependences.scop.aliases.may_alias
     found: list[Meeting] = []
     for number, first in enumerate(new):
-        around = {op for op in first.loops if op in loops}
-        met = [Touch.of(a) for a in others if around & {*a.loops} and _may_meet(nest, first, a)]
+        around = {id(op) for op in first.loops if op in loops}
+        near = (a for a in others if not around.isdisjoint(map(id, a.loops)))
+        met = [Touch.of(a) for a in near if _may_meet(nest, first, a)]
         # Pairs of two touches, and of the same two the other way round, are the same pairs.
         for second in (*new[number:], *met):
             is_one = first.is_write or second.is_write
-            if is_one and around & {*second.loops} and may_alias(first.buffer, second.buffer):
+            is_near = not around.isdisjoint(map(id, second.loops))
+            if is_one and is_near and may_alias(first.buffer, second.buffer):
                 found.append(Meeting(first, second))
     return found
 
