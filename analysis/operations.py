@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from ..dialects import loop
 
@@ -137,6 +137,8 @@ def may_trap(op: Operation) -> bool:
 
 def block_of(value: SSAValue) -> Block | None:
     """The block that a value is an argument of, or is computed in."""
+    if type(value) is OpResult:  # as most: xDSL's `owner` takes a call
+        return value.op.parent
     owner: Any = value.owner
     return owner if type(owner) is Block else owner.parent
 
