@@ -95,6 +95,17 @@ def blocks_of(op: Operation) -> list[Block]:
     return found
 
 
+def targets_of(op: Operation) -> tuple[Block, ...]:
+    """The blocks that an operation branches to: `op.successors`, which makes a view each time."""
+    return tuple(op._successors)
+
+
+def successors_of(block: Block) -> tuple[Block, ...]:
+    """The blocks that the end of a block may branch to."""
+    last = block._last_op
+    return () if last is None else targets_of(last)
+
+
 def operation_around(op: Operation) -> Operation | None:
     """As `op.parent_op()`, which asks one method after the other."""
     block = op.parent
