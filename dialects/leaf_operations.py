@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from math import prod
 from struct import pack
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     BytesAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     FunctionType,
     IndexType,
     IntAttr,
@@ -245,6 +247,14 @@ def vector_of(element: Attribute, *shape: int) -> VectorType[Attribute]:
     return _unchecked(VectorType, element_type=element, shape=numbers, scalable_dims=scalable)
 
 
+def splat(type_: VectorType[Any], number: int | float) -> DenseIntOrFPElementsAttr:
+    """
+    As `DenseIntOrFPElementsAttr.from_list(type_, [number])`, of a number that is known to fit, an integer with its sign.
+    """
+    data: bytes = type_.element_type.pack((number,)) * prod(type_.get_shape())
+    return _unchecked(DenseIntOrFPElementsAttr, type=type_, data=_unchecked(BytesAttr, data=data))
+
+
 def _array(elements: Iterable[Attribute]) -> ArrayAttr[Attribute]:
     return _unchecked(ArrayAttr, data=tuple(elements))
 
@@ -404,6 +414,14 @@ def append_leaf(block: Block, op: Operation) -> None:
     else:
         last._next_op = op
     block._last_op = op
+
+
+def insert_leaf(block: Block, op: Operation, place: Operation | None) -> None:
+    """As a builder does at an insertion point, likewise: before `place`, or at the end of the block."""
+    if place is None:
+        append_leaf(block, op)
+    else:
+        insert_leaf_before(block, op, place)
 
 
 def insert_leaf_before(block: Block, op: Operation, place: Operation) -> None:
