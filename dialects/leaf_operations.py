@@ -17,6 +17,7 @@ from struct import pack
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AffineMapAttr,
@@ -416,12 +417,16 @@ def append_leaf(block: Block, op: Operation) -> None:
     block._last_op = op
 
 
-def insert_leaf(block: Block, op: Operation, place: Operation | None) -> None:
-    """As a builder does at an insertion point, likewise: before `place`, or at the end of the block."""
-    if place is None:
-        append_leaf(block, op)
+def inserted(builder: Builder, op: OpT) -> OpT:
+    """
+    As `builder.insert(op)`, likewise, by a builder that nobody listens to. An operation that is new may have regions.
+    """
+    point = builder.insertion_point
+    if point.insert_before is None:
+        append_leaf(point.block, op)
     else:
-        insert_leaf_before(block, op, place)
+        insert_leaf_before(point.block, op, point.insert_before)
+    return op
 
 
 def insert_leaf_before(block: Block, op: Operation, place: Operation) -> None:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.facts import LoopFacts, facts_of_loops
 from ..analysis.levels import Level
+from ..analysis.operations import operations_in
 from ..dialects import loop
 from ..dialects.leaf_operations import copy_of_region
 from ..dialects.schedule import Step
@@ -67,7 +68,7 @@ def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
     """Schedule the kernels of a module; all the steps that were taken."""
     steps: list[Step] = []
     for function in kernels(module):
-        loop.name_apart(function)
+        loop.name_apart(function, operations_in(function))
         session = schedule(module, function, target)
         steps += [] if session is None else session.steps
     return steps

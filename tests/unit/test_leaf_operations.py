@@ -15,8 +15,8 @@ from stepwell.dialects.leaf_operations import (
     erase_leaf,
     half_word_attribute,
     index_attribute,
-    insert_leaf,
     insert_leaf_before,
+    inserted,
     jump,
     keep_name,
     leaf,
@@ -130,11 +130,12 @@ def test_an_operation_is_where_a_builder_puts_it(at: int):
         append_leaf(block, ops[0])
         append_leaf(block, ops[1])
         place = (*block.ops, None)[at]
+        point = InsertPoint.at_end(block) if place is None else InsertPoint.before(place)
+        builder = Builder(point)
         if is_quick:
-            insert_leaf(block, ops[2], place)
+            inserted(builder, ops[2])
         else:
-            point = InsertPoint.at_end(block) if place is None else InsertPoint.before(place)
-            Builder(point).insert(ops[2])
+            builder.insert(ops[2])
         blocks.append([op.properties["value"] for op in block.ops])
     assert blocks[0] == blocks[1]
 

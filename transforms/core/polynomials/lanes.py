@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.leaf_operations import insert_leaf, leaf, splat
+from ....dialects.leaf_operations import inserted, leaf, splat
 from ....dialects.type_memo import remembered
 from ....frozen import frozen
 
@@ -181,10 +181,7 @@ class Lanes:
         return self.emit(arith.TruncFOp(value, self.type))
 
     def emit(self, op: Operation) -> SSAValue:
-        """The result of an operation that has one, and nothing inside, where the builder is."""
-        place = self.builder.insertion_point
-        insert_leaf(place.block, op, place.insert_before)
-        (result,) = op.results
+        (result,) = inserted(self.builder, op).results
         return result
 
     # Constants.
