@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..dialects import loop
 from ..dialects.shaped import memref_type
@@ -47,13 +47,18 @@ class Aliases:
     """
 
     function: func.FuncOp
+    _entry: Block = field(init=False)
+    """the block of its arguments; they stay so where the body is taken out of the function"""
     _separate: set[SSAValue] = field(init=False)
     _answers: dict[tuple[SSAValue, SSAValue], bool] = field(
         default_factory=dict[tuple[SSAValue, SSAValue], bool], init=False
     )
 
     def __post_init__(self) -> None:
-        args = self.function.body.block.args
+        entry = self.function.body.first_block
+        assert entry is not None, "a declaration has no buffers"
+        self._entry = entry
+        args = self._entry.args
         attributes = self.function.arg_attrs
         marks = [attrs.data for attrs in attributes.data] if attributes is not None else []
         is_kernel = (
@@ -113,7 +118,7 @@ class Aliases:
     def _is_known(self, value: SSAValue) -> bool:
         """Whether it is certain where the buffer comes from."""
         if type(value) is BlockArgument:
-            return value.block is self.function.body.block
+            return value.block is self._entry
         return is_allocation(value) or type(value.owner) is memref.GetGlobalOp
 
     def _is_open(self, value: SSAValue) -> bool:

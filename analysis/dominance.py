@@ -8,15 +8,9 @@ Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.ir import Block, Region
 
-
-def successors_of(block: Block) -> Iterator[Block]:
-    """The blocks that the end of a block may branch to."""
-    last = block.last_op
-    return iter(()) if last is None else iter(last.successors)
+from .operations import successors_of
 
 
 def reachable_order(region: Region) -> list[Block]:
@@ -25,17 +19,18 @@ def reachable_order(region: Region) -> list[Block]:
     if entry is None:
         return []
     postorder: list[Block] = []
-    seen = {entry}
-    pending = [(entry, successors_of(entry))]
+    seen = {id(entry)}  # xDSL's hash of a block takes a call
+    pending = [(entry, iter(successors_of(entry)))]
     while pending:
         block, successors = pending[-1]
-        successor = next((block for block in successors if block not in seen), None)
-        if successor is None:
+        for successor in successors:
+            if id(successor) not in seen:
+                seen.add(id(successor))
+                pending.append((successor, iter(successors_of(successor))))
+                break
+        else:
             postorder.append(block)
             pending.pop()
-        else:
-            seen.add(successor)
-            pending.append((successor, successors_of(successor)))
     return postorder[::-1]
 
 

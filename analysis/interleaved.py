@@ -6,11 +6,11 @@ Stores of a vector loop may together fill neighbouring elements, though each alo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from math import prod
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -19,7 +19,7 @@ from ..dialects.affine_bounds import linear_form
 from ..dialects.shaped import memref_type
 from ..frozen import frozen
 from .alias import Aliases
-from .operations import operations_of, operations_of_kinds, operations_within
+from .operations import blocks_of, operations_of, operations_within
 
 MOST_APART = 8
 """
@@ -52,25 +52,22 @@ class LaneStores:
     """the stores whose elements are stored again before anything else loads them"""
 
 
-def lane_stores(function: func.FuncOp) -> LaneStores:
+def lane_stores(vector_loops: Iterable[loop.ForOp], aliases: Aliases) -> LaneStores:
     """What is known of the stores of a function's vector loops."""
     found = LaneStores()
-    aliases = Aliases(function)
-    for op in operations_of_kinds(function, {loop.ForOp}):
-        if (
-            not isinstance(op, loop.ForOp)
-            or op.mode is None
-            or op.mode.data is not loop.RunMode.VECTOR
-        ):
-            continue
-        inner = [
-            b for i in operations_within(op.body) for region in i.regions for b in region.blocks
-        ]
+    for op in vector_loops:
+        inner = [b for i in operations_within(op.body) for b in blocks_of(i)]
         for block in (op.body.block, *inner):
+            kinds = [kind for i in operations_of(block) if (kind := type(i)) in _ACCESSES]
+            if loop.StoreOp not in kinds[:-1]:
+                continue  # nothing comes after a store, as in most
             for group in _groups(block, op, aliases):
                 found.groups.update(dict.fromkeys(group.stores, group))
             _forward(block, op, aliases, found)
     return found
+
+
+_ACCESSES = (loop.LoadOp, loop.StoreOp)
 
 
 def _forward(block: Block, for_op: loop.ForOp, aliases: Aliases, found: LaneStores) -> None:
@@ -80,7 +77,7 @@ def _forward(block: Block, for_op: loop.ForOp, aliases: Aliases, found: LaneStor
     """
     known: dict[_Key, loop.StoreOp] = {}
     unread: dict[_Key, loop.StoreOp] = {}
-    for op in _from_first_store(block):
+    for op in operations_of(block):
         if isinstance(op, loop.LoadOp):
             key = _key(op, for_op)
             if key in known:
@@ -102,14 +99,6 @@ def _forward(block: Block, for_op: loop.ForOp, aliases: Aliases, found: LaneStor
             unread.clear()
 
 
-def _from_first_store(block: Block) -> list[Operation]:
-    """The operations of a block that a store may matter to; none where no other access comes after the first one."""
-    ops = operations_of(block)
-    first = next((n for n, op in enumerate(ops) if type(op) is loop.StoreOp), len(ops))
-    others = any(type(op) in (loop.LoadOp, loop.StoreOp) for op in ops[first + 1 :])
-    return ops[first:] if others else []
-
-
 _Key = tuple[SSAValue, Attribute, tuple[SSAValue, ...]]
 """A buffer and the subscripts in it."""
 
@@ -129,8 +118,9 @@ _Form = tuple[SSAValue, frozenset[tuple[SSAValue, int]]]
 def _groups(block: Block, for_op: loop.ForOp, aliases: Aliases) -> Iterator[InterleavedStores]:
     by_form: dict[_Form, dict[int, loop.StoreOp]] = {}
     places: dict[_Form, int] = {}
-    all_stores = [op for op in operations_of(block) if type(op) is loop.StoreOp]
-    for store in all_stores if len(all_stores) > 1 else ():  # one alone fills no gaps
+    for store in operations_of(block):
+        if type(store) is not loop.StoreOp:
+            continue
         place = _place(store, for_op)
         if place is None:
             continue

@@ -28,7 +28,7 @@ def level_of(module: ModuleOp) -> Level:
     A module with none of our dialects and no `llvm` is at core, unless it computes on tensors: then it is
     at graph when it has unsigned elements, which lower levels do not know, and else at te.
     """
-    operations = (module, *operations_in(module))
+    operations = operations_in(module)
     of_kinds = {kind: _level_of_kind(kind) for kind in set(map(type, operations))}
     found = set(of_kinds.values())
     if Level.GRAPH not in found and None in found:  # the others are known by their types

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ..frozen import frozen
-from .operations import operations_inside
+from .operations import operation_around, operations_inside
 
 
 @frozen
@@ -32,8 +32,7 @@ def users(buffer: SSAValue) -> Iterator[Operation]:
     while pending:
         for use in pending.pop().uses:
             yield use.operation
-            ends_region = use.operation.has_trait(IsTerminator)
-            maker = use.operation.parent_op() if ends_region else use.operation
+            maker = operation_around(use.operation) if _is_end(use.operation) else use.operation
             for result in maker.results if maker is not None else ():
                 if isinstance(result.type, MemRefType) and result not in seen:
                     seen.add(result)
@@ -52,7 +51,7 @@ def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
     first = {id(op): number for number, op in enumerate(ops)}
     last = dict(first)
     for op in reversed(ops):
-        around = id(op.parent_op())
+        around = id(operation_around(op))
         if around in last:
             last[around] = max(last[around], last[id(op)])
     ranges: list[LiveRange] = []
@@ -62,6 +61,11 @@ def live_ranges(block: Block, sizes: dict[SSAValue, int]) -> list[LiveRange]:
             low, high = min(first[id(op)] for op in used), max(last[id(op)] for op in used)
             ranges.append(LiveRange(buffer, size, low, high))
     return ranges
+
+
+def _is_end(op: Operation) -> bool:
+    """Whether it ends a block: to ask of what is not the last of its block takes long."""
+    return op.next_op is None and op.has_trait(IsTerminator)
 
 
 def _users_at_home(buffer: SSAValue, outermost: Block) -> set[Operation]:
@@ -80,5 +84,4 @@ def _users_at_home(buffer: SSAValue, outermost: Block) -> set[Operation]:
 
 def _leaves(block: Block, user: Operation) -> bool:
     """Whether a user of a buffer is outside of a block, or hands it on to what comes behind the block."""
-    is_end = user.parent is block and user.has_trait(IsTerminator)
-    return is_end or block.find_ancestor_op_in_block(user) is None
+    return (user.parent is block and _is_end(user)) or block.find_ancestor_op_in_block(user) is None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block
 
-from .dominance import successors_of
+from .operations import successors_of
 
 
 def innermost_loops(order: Sequence[Block]) -> list[set[Block]]:
@@ -29,8 +29,8 @@ def innermost_loops(order: Sequence[Block]) -> list[set[Block]]:
     loops = {header: _between(header, ends, before) for header, ends in back.items()}
     return [
         {order[number] for number in inside}
-        for header, inside in loops.items()
-        if not any(other in inside for other in loops if other != header)
+        for inside in loops.values()
+        if len(loops.keys() & inside) == 1  # the header of its own alone
     ]
 
 

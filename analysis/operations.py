@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from ..dialects import loop
 
@@ -95,6 +95,17 @@ def blocks_of(op: Operation) -> list[Block]:
     return found
 
 
+def targets_of(op: Operation) -> tuple[Block, ...]:
+    """The blocks that an operation branches to: `op.successors`, which makes a view each time."""
+    return tuple(op._successors)
+
+
+def successors_of(block: Block) -> tuple[Block, ...]:
+    """The blocks that the end of a block may branch to."""
+    last = block._last_op
+    return () if last is None else targets_of(last)
+
+
 def operation_around(op: Operation) -> Operation | None:
     """As `op.parent_op()`, which asks one method after the other."""
     block = op.parent
@@ -137,6 +148,8 @@ def may_trap(op: Operation) -> bool:
 
 def block_of(value: SSAValue) -> Block | None:
     """The block that a value is an argument of, or is computed in."""
+    if type(value) is OpResult:  # as most: xDSL's `owner` takes a call
+        return value.op.parent
     owner: Any = value.owner
     return owner if type(owner) is Block else owner.parent
 

@@ -39,12 +39,20 @@ def recurrences(
     Only what certainly is such a pair is found: both in one block, with the same subscripts, which do not vary, of a
     buffer that all iterations share.
     """
+    variable = for_op.induction_variable
+    fixed = [
+        op
+        for op in operations_within(for_op.body)
+        if (type(op) is loop.LoadOp or type(op) is loop.StoreOp)
+        and not any(value is variable for value in operands_of(op))
+        and op not in reductions
+    ]
+    if len(set(map(type, fixed))) < 2:
+        return  # nearly always: before it is found out what else varies
     varying = varying_values(for_op)
     loads: dict[_Element, loop.LoadOp] = {}
     stores: dict[_Element, loop.StoreOp] = {}
-    for op in operations_within(for_op.body):
-        if (type(op) is not loop.LoadOp and type(op) is not loop.StoreOp) or op in reductions:
-            continue
+    for op in fixed:
         if op.buffer in varying or any(value in varying for value in op.operands_):
             continue
         element = op.parent, op.buffer, op.map.data, tuple(op.operands_)

@@ -96,13 +96,19 @@ class Updates(Mapping[Operation, ReductionUpdate]):
             return found
 
     def __iter__(self) -> Iterator[Operation]:
-        for op in self._operations:
-            if type(op) is loop.StoreOp and op in self:
-                yield self[op].load
-                yield op
+        return iter(self.found())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self.found())
+
+    def found(self) -> dict[Operation, ReductionUpdate]:
+        """All of them."""
+        found: dict[Operation, ReductionUpdate] = {}
+        for op in self._operations:
+            update = self.of(op) if type(op) is loop.StoreOp else None
+            if update is not None:
+                found[update.load] = found[op] = update
+        return found
 
     def _find(self, op: Operation) -> ReductionUpdate | None:
         if type(op) is loop.LoadOp:
@@ -123,7 +129,7 @@ def _store_of(load: loop.LoadOp) -> Operation | None:
 
 def find_updates(function: func.FuncOp) -> Mapping[Operation, ReductionUpdate]:
     """The update each load and store of a function belongs to, for those that belong to one."""
-    return dict(Updates(operations_in(function), Aliases(function)))
+    return Updates(operations_in(function), Aliases(function)).found()
 
 
 def find_running(for_op: loop.ForOp, aliases: Aliases) -> dict[Operation, ReductionUpdate]:

@@ -11,10 +11,17 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, cast
 
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Operation
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import VarIRConstruct
-from xdsl.irdl.operations import BeforeVariadicSingleAccessor, UniqueVariadicAccessor
+from xdsl.irdl.operations import (
+    BeforeVariadicSingleAccessor,
+    UniqueVariadicAccessor,
+    VariadicAttrAccessor,
+)
+
+from .type_memo import remembered
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -30,12 +37,17 @@ _item: Callable[..., Any] = cast(Any, tuple).__getitem__
 
 
 def by_position(cls: type[OpT]) -> type[OpT]:
-    """Class decorator, above IRDL's: what stands before all that is variable in number, and what is so alone."""
+    """
+    Class decorator, above IRDL's: what stands before all that is variable in number, what is so alone, and lists of operands of
+    which a property has the sizes.
+    """
     for name, made in list(vars(cls).items()):
         if isinstance(made, BeforeVariadicSingleAccessor) and made.construct in _LISTS:
             setattr(cls, name, _One(_LISTS[made.construct], made.idx))
         elif isinstance(made, UniqueVariadicAccessor) and made.construct is VarIRConstruct.OPERAND:
             setattr(cls, name, _Several(made.idx, made.num_defs))
+        elif isinstance(made, VariadicAttrAccessor) and made.construct is VarIRConstruct.OPERAND:
+            setattr(cls, name, _Segment(made.idx, made.option.attribute_name))
     return cls
 
 
@@ -50,6 +62,22 @@ class _One(_Read):
 
     def __get__(self, op: Operation, owner: type[Operation] | None = None) -> Any:
         return _item(self.list_of(op), self.index)
+
+
+class _Segment(_Read):
+    def __init__(self, number: int, sizes: str):
+        self.number, self.sizes = number, sizes
+
+    def __get__(self, op: Operation, owner: type[Operation] | None = None) -> Any:
+        sizes = _numbers(cast("DenseArrayBase[IntegerType]", op.properties[self.sizes]))
+        first = sum(sizes[: self.number])
+        operands = tuple(op._operands)  # pyright: ignore[reportPrivateUsage]
+        return SSAValues(operands[first : first + sizes[self.number]])
+
+
+@remembered
+def _numbers(sizes: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    return sizes.get_values()
 
 
 class _Several(_Read):

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from math import prod
 from struct import pack
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AffineMapAttr,
@@ -23,6 +25,7 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     BytesAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     FunctionType,
     IndexType,
     IntAttr,
@@ -245,6 +248,14 @@ def vector_of(element: Attribute, *shape: int) -> VectorType[Attribute]:
     return _unchecked(VectorType, element_type=element, shape=numbers, scalable_dims=scalable)
 
 
+def splat(type_: VectorType[Any], number: int | float) -> DenseIntOrFPElementsAttr:
+    """
+    As `DenseIntOrFPElementsAttr.from_list(type_, [number])`, of a number that is known to fit, an integer with its sign.
+    """
+    data: bytes = type_.element_type.pack((number,)) * prod(type_.get_shape())
+    return _unchecked(DenseIntOrFPElementsAttr, type=type_, data=_unchecked(BytesAttr, data=data))
+
+
 def _array(elements: Iterable[Attribute]) -> ArrayAttr[Attribute]:
     return _unchecked(ArrayAttr, data=tuple(elements))
 
@@ -426,6 +437,18 @@ def append_leaf(block: Block, op: Operation) -> None:
     else:
         last._next_op = op
     block._last_op = op
+
+
+def inserted(builder: Builder, op: OpT) -> OpT:
+    """
+    As `builder.insert(op)`, likewise, by a builder that nobody listens to. An operation that is new may have regions.
+    """
+    point = builder.insertion_point
+    if point.insert_before is None:
+        append_leaf(point.block, op)
+    else:
+        insert_leaf_before(point.block, op, point.insert_before)
+    return op
 
 
 def insert_leaf_before(block: Block, op: Operation, place: Operation) -> None:

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .dtypes import bit_width, is_bool, is_float, is_narrow_float, is_unsigned, signless
-from .leaf_operations import leaf
+from .leaf_operations import inserted, leaf
 from .upstream.arith import RemFOp
 
 Predicate = Literal["eq", "ne", "lt", "le", "gt", "ge"]
@@ -97,8 +97,8 @@ class ScalarBuilder:
 
     def emit(self, op: Operation) -> SSAValue:
         """Insert an operation of one result; the result."""
-        self.builder.insert(op)
-        return op.results[0]
+        (result,) = inserted(self.builder, op).results
+        return result
 
     def _op(
         self, floating: type[Operation], signed: type[Operation], unsigned: type[Operation] | None

@@ -100,6 +100,7 @@ class Lowered:
 
         Raises StepwellError when it starts below that level.
         """
+        from ..analysis.operations import operations_in
         from ..dialects import loop
         from ..tuning.rules import kernels
 
@@ -108,7 +109,7 @@ class Lowered:
                 return self._at(Level.LOOP).clone()
             module, _ = self._loops(self.options)
             for kernel in kernels(module):
-                loop.name_apart(kernel)  # steps call buffers by their names
+                loop.name_apart(kernel, operations_in(kernel))  # steps call buffers by their names
             return module
 
     def script(self) -> str:

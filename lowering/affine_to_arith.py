@@ -37,15 +37,6 @@ from ..dialects.leaf_operations import (
 )
 from .core_builder import CoreBuilder, predicate
 
-_Binary = type[
-    arith.AddiOp
-    | arith.SubiOp
-    | arith.MuliOp
-    | arith.DivUIOp
-    | arith.RemUIOp
-    | arith.CeilDivSIOp
-    | arith.FloorDivSIOp
-]
 ConstantValue = IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr | DenseResourceAttr
 """What an `arith.constant` holds."""
 
@@ -79,7 +70,8 @@ class AffineExpander:
     Expands affine expressions of one function.
 
     Constants are made once, at the start of `entry`, and what they decide is decided here. Nothing is
-    computed twice in a block, or in one that stands inside of it: builders see to it. `ranges` tells what is
+    computed twice in a block, or in one that stands inside of it: builders see to it, and nothing fails, as
+    divisors are positive numbers. `ranges` tells what is
     known of values; where a dividend cannot be negative, floordiv and mod become the cheap unsigned
     operations.
     """
@@ -89,8 +81,10 @@ class AffineExpander:
     _constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     _values: dict[ConstantValue, SSAValue] = field(default_factory=dict[Any, SSAValue])
     """all constants, those of the type index included"""
-    _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """the constants the other way round"""
+    _last: arith.ConstantOp | None = None
+    """the constant made last, behind which the next one stands"""
+    _numbers: dict[int, int] = field(default_factory=dict[int, int])
+    """the constants the other way round, by the `id` of each, which lives as long as `_values`"""
 
     def constant(self, value: int) -> SSAValue:
         """The index constant `value`."""
@@ -100,25 +94,26 @@ class AffineExpander:
             set_name(known, f"c{value}" if value >= 0 else f"cm{-value}")
             self._constants[value] = known
             self.ranges[known] = (value, value)
-            self._numbers[known] = value
+            self._numbers[id(known)] = value
         return known
 
     def number(self, value: SSAValue) -> int | None:
         """The number that an index constant is; None of other values."""
-        return self._numbers.get(value)
+        return self._numbers.get(id(value))
 
     def constant_of(self, value: ConstantValue) -> SSAValue:
         """The constant with a value of any type."""
         known = self._values.get(value)
         if known is None:
             op = leaf(arith.ConstantOp, (), (value.get_type(),), {"value": value})
-            last = next(reversed(self._values.values())) if self._values else None
-            following = _definition(last).next_op if last is not None else self.entry.first_op
+            following = self.entry.first_op if self._last is None else self._last.next_op
             if following is None:
                 append_leaf(self.entry, op)
             else:
                 insert_leaf_before(self.entry, op, following)
-            known = self._values[value] = op.results[0]
+            self._last = op
+            (known,) = op.results
+            self._values[value] = known
         return known
 
     def drop_unused_constants(self) -> None:
@@ -129,8 +124,8 @@ class AffineExpander:
 
     def after_constants(self) -> InsertPoint:
         """The place in the entry block after the constants made so far."""
-        if self._values:
-            return InsertPoint.after(_definition(next(reversed(self._values.values()))))
+        if self._last is not None:
+            return InsertPoint.after(self._last)
         first = self.entry.first_op
         return InsertPoint.before(first) if first is not None else InsertPoint.at_end(self.entry)
 
@@ -140,8 +135,6 @@ class AffineExpander:
         """The value of the expression with `operands[i]` for dimension i."""
         if type(expr) is AffineDimExpr:
             return operands[expr.position]
-        if type(expr) is AffineConstantExpr:
-            return self.constant(expr.value)
         return self._ssa(self._value(builder, expr, operands))
 
     def _value(
@@ -149,31 +142,21 @@ class AffineExpander:
     ) -> int | SSAValue:
         """As `expand`, and a number where it is one: constants are made of what is left."""
         if type(expr) is AffineDimExpr:
-            return self._known(operands[expr.position])
+            value = operands[expr.position]
+            return self._numbers.get(id(value), value)
         if type(expr) is AffineConstantExpr:
             return expr.value
-        if type(expr) is AffineBinaryOpExpr:
-            return self._binary(builder, expr, operands)
-        raise ValueError(f"symbols are not used here: {expr}")
-
-    def _known(self, value: SSAValue) -> int | SSAValue:
-        number = self._numbers.get(value)
-        return value if number is None else number
-
-    def _ssa(self, value: int | SSAValue) -> SSAValue:
-        return self.constant(value) if isinstance(value, int) else value
-
-    def _binary(
-        self, builder: CoreBuilder, expr: AffineBinaryOpExpr, operands: Sequence[SSAValue]
-    ) -> int | SSAValue:
+        if type(expr) is not AffineBinaryOpExpr:
+            raise ValueError(f"symbols are not used here: {expr}")
         kind, left, right = expr.kind, expr.lhs, expr.rhs
         if kind is AffineBinaryOpKind.Add:
-            for minuend, other in ((left, right), (right, left)):
-                subtrahend = _negated(other)
-                if subtrahend is not None:
-                    lhs = self._value(builder, minuend, operands)
-                    rhs = self._value(builder, subtrahend, operands)
-                    return self._difference(builder, lhs, rhs)
+            minuend, subtrahend = left, _negated(right)
+            if subtrahend is None:
+                minuend, subtrahend = right, _negated(left)
+            if subtrahend is not None:
+                lhs = self._value(builder, minuend, operands)
+                rhs = self._value(builder, subtrahend, operands)
+                return self._difference(builder, lhs, rhs)
         lhs = self._value(builder, left, operands)
         rhs = self._value(builder, right, operands)
         if kind is AffineBinaryOpKind.Add:
@@ -186,6 +169,12 @@ class AffineExpander:
             return self._divide_unsigned(builder, kind, dividend, divisor, right.value)
         return self._divide(builder, kind, dividend, divisor)
 
+    def _known(self, value: SSAValue) -> int | SSAValue:
+        return self._numbers.get(id(value), value)
+
+    def _ssa(self, value: int | SSAValue) -> SSAValue:
+        return self.constant(value) if isinstance(value, int) else value
+
     def _divide_unsigned(
         self,
         builder: CoreBuilder,
@@ -195,17 +184,17 @@ class AffineExpander:
         value: int,
     ) -> SSAValue:
         if kind is AffineBinaryOpKind.Mod:
-            return self._compute(builder, arith.RemUIOp, lhs, rhs)
+            return builder.shared(arith.RemUIOp, (lhs, rhs), _INDEX)
         if kind is AffineBinaryOpKind.CeilDiv:
             lhs = self.add(builder, lhs, self.constant(value - 1))
-        return self._compute(builder, arith.DivUIOp, lhs, rhs)
+        return builder.shared(arith.DivUIOp, (lhs, rhs), _INDEX)
 
     def _divide(
         self, builder: CoreBuilder, kind: AffineBinaryOpKind, lhs: SSAValue, rhs: SSAValue
     ) -> SSAValue:
         if kind is AffineBinaryOpKind.CeilDiv:
-            return self._compute(builder, arith.CeilDivSIOp, lhs, rhs)
-        quotient = self._compute(builder, arith.FloorDivSIOp, lhs, rhs)
+            return builder.shared(arith.CeilDivSIOp, (lhs, rhs), _INDEX)
+        quotient = builder.shared(arith.FloorDivSIOp, (lhs, rhs), _INDEX)
         if kind is AffineBinaryOpKind.FloorDiv:
             return quotient
         multiple = self._product(builder, quotient, self._known(rhs))
@@ -224,9 +213,11 @@ class AffineExpander:
             if isinstance(rhs, int):
                 return lhs + rhs
             lhs, rhs = rhs, lhs
-        if not isinstance(rhs, int):
-            return self._compute(builder, arith.AddiOp, lhs, rhs)
-        return self._compute(builder, arith.AddiOp, lhs, self.constant(rhs)) if rhs else lhs
+        if isinstance(rhs, int):
+            if not rhs:
+                return lhs
+            rhs = self.constant(rhs)
+        return builder.shared(arith.AddiOp, (lhs, rhs), _INDEX)
 
     def _difference(
         self, builder: CoreBuilder, lhs: int | SSAValue, rhs: int | SSAValue
@@ -236,7 +227,7 @@ class AffineExpander:
                 return lhs - rhs
             if not rhs:
                 return lhs
-        return self._compute(builder, arith.SubiOp, self._ssa(lhs), self._ssa(rhs))
+        return builder.shared(arith.SubiOp, (self._ssa(lhs), self._ssa(rhs)), _INDEX)
 
     def _product(
         self, builder: CoreBuilder, lhs: int | SSAValue, rhs: int | SSAValue
@@ -246,13 +237,10 @@ class AffineExpander:
                 return lhs * rhs
             if rhs == 1:
                 return lhs
-        return self._compute(builder, arith.MuliOp, self._ssa(lhs), self._ssa(rhs))
-
-    def _compute(
-        self, builder: CoreBuilder, op_type: _Binary, lhs: SSAValue, rhs: SSAValue
-    ) -> SSAValue:
-        """The result of an operation on index values; divisors are positive numbers, and nothing fails."""
-        return builder.shared(op_type, (lhs, rhs), _INDEX)
+            rhs = self.constant(rhs)
+        elif isinstance(lhs, int):
+            lhs = self.constant(lhs)
+        return builder.shared(arith.MuliOp, (lhs, rhs), _INDEX)
 
     def condition(
         self,
@@ -292,6 +280,8 @@ class AffineExpander:
 
     def range_of(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> Range:
         """Bounds of the expression by what `ranges` knows of the operands."""
+        if type(expr) is AffineConstantExpr:
+            return expr.value, expr.value
         return bounds(expr, [self.ranges.get(value, (None, None)) for value in operands])
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.effects import has_no_effect
-from ..analysis.operations import blocks_of, operations_in, operations_of
+from ..analysis.operations import blocks_of, operands_of, operations_in, operations_of
 from ..dialects import loop
-from .lane_count import is_written_out, lane_count
+from .lane_count import LaneCounter, is_written_out, lane_count
 
 LEAST_ALIKE = 4
 """Iterations from which a loop that LLVM writes out is less work than to write them out: its control is as much as two or three."""
@@ -18,16 +18,19 @@ LEAST_ALIKE = 4
 _ACCESSES = (loop.LoadOp, loop.StoreOp)
 
 
-def alike_loops(function: Operation) -> set[loop.ForOp]:
+def alike_loops(loops: Iterable[loop.ForOp], lanes_of: LaneCounter = lane_count) -> set[loop.ForOp]:
     """
-    The loops that are written out and whose iterations are alike (`is_alike`), but for those that share a scratch buffer with others
-    that are written out here. Only here are the elements of a buffer known whose subscripts are numbers, which keeps them in
-    registers (`core-mem2reg`), and only LLVM knows those that it writes out itself: a buffer needs all of its accesses in one place.
+    Of a function's loops those that are written out and whose iterations are alike (`is_alike`), but for those that share a scratch
+    buffer with others that are written out here. Only here are the elements of a buffer known whose subscripts are numbers, which
+    keeps them in registers (`core-mem2reg`), and only LLVM knows those that it writes out itself: a buffer needs all of its accesses
+    in one place.
     """
     alike: dict[loop.ForOp, set[SSAValue]] = {}
     here: set[SSAValue] = set()
-    for op, is_one_for_all in _written_out(function):
-        if is_one_for_all:
+    for op in loops:
+        if not is_written_out(op):
+            continue
+        if is_alike(op, lanes_of):
             alike[op] = {b for access in _accesses(op) if _is_scratch(b := access.buffer)}
         else:
             users = (use.operation for use in op.induction_variable.uses)
@@ -42,18 +45,6 @@ def alike_loops(function: Operation) -> set[loop.ForOp]:
     return set(alike)
 
 
-def _written_out(op: Operation) -> Iterator[tuple[loop.ForOp, bool]]:
-    """Loops that are written out, and whether their iterations are alike; what is inside of one that is so is left out."""
-    for block in blocks_of(op):
-        for inner in operations_of(block):
-            is_one_for_all = False
-            if type(inner) is loop.ForOp and is_written_out(inner):
-                is_one_for_all = is_alike(inner)
-                yield inner, is_one_for_all
-            if inner.regions and not is_one_for_all:
-                yield from _written_out(inner)
-
-
 def _accesses(op: loop.ForOp) -> Iterator[loop.LoadOp | loop.StoreOp]:
     for inner in operations_in(op):
         if type(inner) is loop.LoadOp or type(inner) is loop.StoreOp:
@@ -64,36 +55,37 @@ def _is_scratch(buffer: SSAValue) -> bool:
     return isinstance(buffer.owner, loop.AllocOp)
 
 
-def is_alike(for_op: loop.ForOp) -> bool:
+def is_alike(for_op: loop.ForOp, lanes_of: LaneCounter) -> bool:
     """
     Whether the iterations of a loop that is written out are alike, as the rows of a register tile are: as many each time, of
     which each does the same in lanes to elements of its own. One of them says what all do. Of loops inside of each other that are
     written out LLVM keeps no elements in registers.
     """
     count = for_op.constant_trip_count()
-    if count is None or count < LEAST_ALIKE or for_op.operands:
+    if count is None or count < LEAST_ALIKE or operands_of(for_op):
         return False
-    return _is_same_in_all(for_op) and any(
+    return _is_same_in_all(for_op, lanes_of) and any(
         type(op) is loop.ForOp for op in operations_of(for_op.regions[0].block)
     )
 
 
-def _is_same_in_all(for_op: loop.ForOp) -> bool:
+def _is_same_in_all(for_op: loop.ForOp, lanes_of: LaneCounter) -> bool:
     """Whether the variable is in subscripts alone, and all that is inside is accesses, arithmetic and vector loops."""
     if not all(type(use.operation) in _ACCESSES for use in for_op.induction_variable.uses):
         return False
-    return all(map(_is_same_each_time, operations_of(for_op.regions[0].block)))
+    body = operations_of(for_op.regions[0].block)
+    return all(_is_same_each_time(op, lanes_of) for op in body)
 
 
-def _is_same_each_time(op: Operation) -> bool:
-    if type(op) in _ACCESSES or type(op) is loop.YieldOp:
+def _is_same_each_time(op: Operation, lanes_of: LaneCounter) -> bool:
+    kind = type(op)
+    if kind in _ACCESSES or kind is loop.YieldOp:
         return True
-    inside = (inner for block in blocks_of(op) for inner in operations_of(block))
-    match op:
-        case loop.ForOp():
-            is_in_lanes = not is_written_out(op) and lane_count(op) is not None
-            return is_in_lanes and all(map(_is_same_each_time, inside))
-        case loop.IfOp():
-            return all(map(_is_same_each_time, inside))
-        case _:
-            return not op.regions and (has_no_effect(type(op)) or is_side_effect_free(op))
+    if not op.regions:
+        return has_no_effect(kind) or is_side_effect_free(op)
+    is_in_lanes = isinstance(op, loop.ForOp) and not is_written_out(op) and lanes_of(op) is not None
+    return (is_in_lanes or kind is loop.IfOp) and all(
+        _is_same_each_time(inner, lanes_of)
+        for block in blocks_of(op)
+        for inner in operations_of(block)
+    )

@@ -91,7 +91,8 @@ class FunctionWriter:
         self._handlers = handlers
         self._references = ByAddress[str]()
         self._operands = ByAddress[str]()
-        self._blocks: dict[Block, _BlockText] = {}
+        self._blocks: dict[int, _BlockText] = {}
+        """by the `id` of each block"""
         self._names: set[str] = set()
         self._numbers = count()
         self._block = _BlockText("")
@@ -107,13 +108,13 @@ class FunctionWriter:
         order = reachable_order(self.op.body)
         for number, block in enumerate(order):
             hint = block.name_hint if self.module.has_hints else None
-            self._blocks[block] = _BlockText(self._unused(hint or f"b{number}"))
+            self._blocks[id(block)] = _BlockText(self._unused(hint or f"b{number}"))
         for block in order[1:]:
             for value in block.args:
                 self._named(value)
-            self._blocks[block].incoming = [[] for _ in block.args]
+            self._blocks[id(block)].incoming = [[] for _ in block.args]
         for block in order:
-            self._block = self._blocks[block]
+            self._block = self._blocks[id(block)]
             self._write_all(block)
         loops = innermost_loops(order)
         if not all(self._is_final(blocks) for blocks in loops):
@@ -122,8 +123,8 @@ class FunctionWriter:
 
     def _is_final(self, blocks: Collection[Block]) -> bool:
         """Whether LLVM would make no vectors of a loop: there are some already, or there is nothing to make them of."""
-        lines = (line for block in blocks for line in self._blocks[block].lines)
-        return any(map(VECTOR.search, lines)) or has_no_vectors(blocks, GOMP_PARALLEL)
+        texts = ("\n".join(self._blocks[id(block)].lines) for block in blocks)
+        return any(map(VECTOR.search, texts)) or has_no_vectors(blocks, GOMP_PARALLEL)
 
     def _write_all(self, block: Block) -> None:
         handlers = self._handlers
@@ -139,7 +140,7 @@ class FunctionWriter:
                 raise untranslatable(op, f"has no translation to LLVM IR ({error})") from None
 
     def _text_of(self, block: Block) -> list[str]:
-        text = self._blocks[block]
+        text = self._blocks[id(block)]
         phis = [
             f"{self._references[id(value)]} = phi {type_text(value.type)} {', '.join(incoming)}"
             for value, incoming in zip(block.args, text.incoming, strict=False)
@@ -192,10 +193,10 @@ class FunctionWriter:
     def define(self, op: Operation, text: str) -> None:
         """Append the instruction that defines the result of an operation."""
         (value,) = op.results
-        name = f"%.{next(self._numbers)}"
+        name, address = f"%.{next(self._numbers)}", id(value)
         self._block.lines.append(f"{name} = {text}")
-        self._references[id(value)] = name
-        self._operands[id(value)] = f"{type_text(value.type)} {name}"
+        self._references[address] = name
+        self._operands[address] = f"{type_text(value.type)} {name}"
 
     def unnamed(self, text: str) -> str:
         """Append an instruction whose result no operation has; how it is called."""
@@ -208,12 +209,12 @@ class FunctionWriter:
         self._bind(value, text)
 
     def label(self, block: Block) -> str:
-        return f"label %{self._blocks[block].label}"
+        return f"label %{self._blocks[id(block)].label}"
 
     def pass_on(self, to: Block, values: Sequence[str]) -> None:
         """The edge from the current block to `to` carries these values, given without types."""
         here = self._block.label
-        for incoming, value in zip(self._blocks[to].incoming, values, strict=True):
+        for incoming, value in zip(self._blocks[id(to)].incoming, values, strict=True):
             incoming.append(f"[{value}, %{here}]")
 
     def intrinsic(self, name: str, operands: Sequence[SSAValue], result: str) -> str:

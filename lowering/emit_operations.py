@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import LLVMTranslationException
 from xdsl.utils.type import get_element_type_or_self
 
-from ..analysis.operations import operands_of
+from ..analysis.operations import operands_of, targets_of
 from ..dialects.type_memo import remembered
 from ..dialects.upstream.llvm import (
     AtomicRMWOp,
@@ -70,7 +70,7 @@ def _remainder(w: FunctionWriter, op: Operation) -> None:
 
 
 def _negation(w: FunctionWriter, op: Operation) -> None:
-    (operand,) = op.operands
+    (operand,) = operands_of(op)
     flags = fast_math(op.properties.get("fastmathFlags"))
     w.define(op, f"fneg {flags}{w.operand(operand)}")
 
@@ -85,7 +85,7 @@ def _cast(word: str) -> Handler:
             flags = _OVERFLOW[overflow.to_int()]
         elif "nonNeg" in op.properties:
             flags = "nneg "
-        (operand,), (result,) = op.operands, op.results
+        (operand,), (result,) = operands_of(op), op.results
         w.define(op, f"{word} {flags}{w.operand(operand)} to {type_text(result.type)}")
 
     return write
@@ -94,7 +94,7 @@ def _cast(word: str) -> Handler:
 def _integer_comparison(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.ICmpOp)
     predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data).value
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     w.define(op, f"icmp {predicate} {w.operand(lhs)}, {w.reference(rhs)}")
 
 
@@ -103,7 +103,7 @@ def _float_comparison(w: FunctionWriter, op: Operation) -> None:
     predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data).value.strip("_")
     # xDSL parses the flags into the attributes.
     flags = fast_math(op.attributes.get("fastmathFlags") or op.fastmathFlags)
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     w.define(op, f"fcmp {flags}{predicate} {w.operand(lhs)}, {w.reference(rhs)}")
 
 
@@ -151,17 +151,17 @@ def _aligned(op: Operation) -> str:
 
 def _stack(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.AllocaOp)
-    (size,), element = op.operands, type_text(op.elem_type)
+    (size,), element = operands_of(op), type_text(op.elem_type)
     w.define(op, f"alloca {element}, {w.operand(size)}{_aligned(op)}")
 
 
 def _load(w: FunctionWriter, op: Operation) -> None:
-    (pointer,), (result,) = op.operands, op.results
+    (pointer,), (result,) = operands_of(op), op.results
     w.define(op, f"load {type_text(result.type)}, {w.operand(pointer)}{_aligned(op)}")
 
 
 def _store(w: FunctionWriter, op: Operation) -> None:
-    value, pointer = op.operands
+    value, pointer = operands_of(op)
     hint = f", !nontemporal {w.module.node('!{i32 1}')}" if "nontemporal" in op.properties else ""
     w.line(f"store {w.operand(value)}, {w.operand(pointer)}{_aligned(op)}{hint}")
 
@@ -169,7 +169,7 @@ def _store(w: FunctionWriter, op: Operation) -> None:
 def _masked_store(w: FunctionWriter, op: Operation) -> None:
     """LLVM's own name has the alignment as an argument."""
     assert isinstance(op, llvm.MaskedStoreOp)
-    value, pointer, mask = op.operands
+    value, pointer, mask = operands_of(op)
     name = f"llvm.masked.store.{intrinsic_suffix(value.type)}.p0"
     types = f"{type_text(value.type)}, ptr, i32, {type_text(mask.type)}"
     w.module.intrinsics[name] = f"declare void @{name}({types})"
@@ -275,14 +275,14 @@ def _intrinsic_call(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.CallIntrinsicOp)
     result = type_text(op.results[0].type) if op.results else "void"
     words = f"call {fast_math(op.properties.get('fastmathFlags'))}".rstrip()
-    _call_of(w, op, words, w.intrinsic(op.intrin.data, list(op.operands), result))
+    _call_of(w, op, words, w.intrinsic(op.intrin.data, operands_of(op), result))
 
 
 def _overloaded(name: str, by_operand: int = 0) -> Handler:
     """An operation that is one intrinsic; the type of one operand is a part of its name."""
 
     def write(w: FunctionWriter, op: Operation) -> None:
-        operands, (result,) = list(op.operands), op.results
+        operands, (result,) = operands_of(op), op.results
         full_name = f"{name}.{intrinsic_suffix(operands[by_operand].type)}"
         flags = fast_math(op.properties.get("fastmathFlags"))
         w.define(op, f"call {flags}{w.intrinsic(full_name, operands, type_text(result.type))}")
@@ -303,8 +303,8 @@ def _assembly(w: FunctionWriter, op: Operation) -> None:
 
 
 def _branch(w: FunctionWriter, op: Operation) -> None:
-    (to,) = op.successors
-    w.pass_on(to, [w.reference(value) for value in op.operands])
+    (to,) = targets_of(op)
+    w.pass_on(to, [w.reference(value) for value in operands_of(op)])
     wishes: list[str] = []
     if UNROLL in op.attributes:
         wishes.append(w.module.node('!{!"llvm.loop.unroll.full"}'))
@@ -320,7 +320,7 @@ def _conditional_branch(w: FunctionWriter, op: Operation) -> None:
     assert isinstance(op, llvm.CondBrOp)
     value, *passed = operands_of(op)
     condition = w.operand(value)
-    then_block, else_block = op.successors
+    then_block, else_block = targets_of(op)
     then = list(op.then_arguments) if passed else []
     otherwise = passed[len(then) :]
     if then_block is else_block:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
-from ..analysis.operations import operations_in
+from ..analysis.operations import operations_of_kinds
 from ..dialects.loop import LOAD
 from ..dialects.resources import INLINE_LIMIT
 from ..frozen import frozen
@@ -43,6 +43,10 @@ def kernel_parts(module: ModuleOp) -> list[KernelPart]:
     return [part for part in parts if part is not None]
 
 
+_NAMING = frozenset((llvm.AddressOfOp, llvm.CallOp))
+"""The operations with a translation to LLVM IR that name symbols."""
+
+
 class _Uses:
     """The symbols of a module, and which uses which."""
 
@@ -58,11 +62,11 @@ class _Uses:
 
     def _add_uses(self, op: Symbol) -> None:
         used = self._used[op.sym_name.data] = set[str]()
-        for inner in operations_in(op):
+        for inner in operations_of_kinds(op, _NAMING):
             for attribute in inner.properties.values():
                 if type(attribute) is SymbolRefAttr:
                     used.add(attribute.root_reference.data)
-                    if not isinstance(inner, llvm.CallOp):
+                    if type(inner) is llvm.AddressOfOp:
                         self._passed.add(attribute.root_reference.data)
         used &= self.symbols.keys()
         for other in used:

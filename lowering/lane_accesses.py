@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from ..analysis.interleaved import InterleavedStores
 from ..analysis.operations import operands_of
@@ -122,7 +123,7 @@ class LaneAccesses:
             used, subscripts = operands_of(op), op.map.data.results
             buffer, *operands = used[1:] if type(op) is loop.StoreOp else used
             varies = any(self.values.varies(v) for v in operands)
-            is_contiguous = varies and self._is_contiguous(op)
+            is_contiguous = varies and self._is_contiguous(buffer, subscripts, operands)
             known = LaneAccess(buffer, subscripts, tuple(operands), varies, is_contiguous)
             self.values.loop.accesses[op] = known
         return known
@@ -141,12 +142,14 @@ class LaneAccesses:
                 return False
         return True
 
-    def _is_contiguous(self, op: loop.LoadOp | loop.StoreOp) -> bool:
+    def _is_contiguous(
+        self, buffer: SSAValue, subscripts: Sequence[AffineExpr], operands: Sequence[SSAValue]
+    ) -> bool:
         """Whether neighbouring lanes use neighbouring elements."""
-        type_ = memref_type(op.buffer)
+        type_ = memref_type(buffer)
         if not isinstance(type_.layout, NoneAttr) and (type_.get_strides() or [None])[-1] != 1:
             return False
-        strides = [self.values.stride(e, list(op.operands_)) for e in op.map.data.results]
+        strides = [self.values.stride(expr, operands) for expr in subscripts]
         return strides[-1:] == [1] and all(stride == 0 for stride in strides[:-1])
 
     def store(self, op: loop.StoreOp, builder: CoreBuilder) -> None:

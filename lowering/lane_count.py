@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from xdsl.dialects import affine, arith, memref
 from xdsl.dialects.builtin import NoneAttr, VectorType
@@ -25,6 +26,10 @@ MOST_LANES = 256
 
 MOST_TRANSPOSED = 1024
 """The same for the elements of a block that is transposed in registers."""
+
+
+LaneCounter: TypeAlias = "Callable[[loop.ForOp], int | None]"
+"""`lane_count`, or what remembers its answers."""
 
 
 def is_written_out(for_op: loop.ForOp) -> bool:

@@ -29,7 +29,7 @@ def check_lanes(
     dependences: Dependences | None = None
     for for_op, prefixes in running.items():
         own = {op for update in prefixes for op in (update.load, update.store)}
-        for pair in recurrences(for_op, updates.keys() | own):
+        for pair in recurrences(for_op, updates.keys() | own if own else updates):
             if len(function.body.blocks) == 1:
                 dependences = dependences or Dependences(function)
                 if not is_recurrence(pair, for_op, dependences):

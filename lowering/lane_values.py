@@ -164,12 +164,10 @@ class LaneValues:
 
     def stride(self, expr: AffineExpr, operands: Sequence[SSAValue]) -> int | None:
         """How much the expression grows from lane to lane, None when that is not constant."""
-        used = used_dims(expr)
-        if any(
-            n in used and v is not self.variable and self.varies(v) for n, v in enumerate(operands)
-        ):
+        used = [operands[n] for n in used_dims(expr)]
+        if any(v is not self.variable and self.varies(v) for v in used):
             return None
-        if not any(n in used and v is self.variable for n, v in enumerate(operands)):
+        if not any(v is self.variable for v in used):
             return 0
         form = linear_form(expr, len(operands))
         if form is None:

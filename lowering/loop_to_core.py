@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar
 
 from xdsl.context import Context
@@ -18,8 +19,8 @@ from ..analysis.alias import Aliases
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
-from ..analysis.operations import operands_of, operations_in, operations_of, operations_of_kinds
-from ..analysis.reductions import ReductionUpdate, find_running, find_updates
+from ..analysis.operations import operands_of, operations_in, operations_of
+from ..analysis.reductions import ReductionUpdate, Updates, find_running
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
 from ..dialects.leaf_operations import (
@@ -39,7 +40,7 @@ from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .alike_loops import alike_loops
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
-from .lane_count import LaneBlock, is_written_out, lane_block, lane_count
+from .lane_count import LaneBlock, LaneCounter, is_written_out, lane_block, lane_count
 from .lane_order import check_lanes
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites
@@ -62,8 +63,8 @@ class _Form:
     """a loop whose iterations LLVM writes out: they are alike"""
 
     @staticmethod
-    def of(op: loop.ForOp, alike: Collection[loop.ForOp]) -> _Form:
-        lanes = lane_count(op) if _runs_in_lanes(op) else None
+    def of(op: loop.ForOp, alike: Collection[loop.ForOp], lanes_of: LaneCounter) -> _Form:
+        lanes = lanes_of(op) if _runs_in_lanes(op) else None
         transposed = lane_block(op) if lanes is None else None
         is_one_for_all = op in alike
         return _Form(lanes, transposed, not is_one_for_all and is_written_out(op), is_one_for_all)
@@ -94,6 +95,8 @@ class FunctionConverter:
     """what its loops store to; None where it has none"""
     alike: Collection[loop.ForOp] = ()
     """the loops that LLVM writes out"""
+    lanes_of: LaneCounter = lane_count
+    """`lane_count`, which may know what it has said before"""
     _sources: dict[CoreLoop, loop.ForOp] = field(default_factory=dict[CoreLoop, loop.ForOp])
     """the loops that those of this level come from"""
     _forms: dict[loop.ForOp, _Form] = field(default_factory=dict[loop.ForOp, _Form])
@@ -178,7 +181,7 @@ class FunctionConverter:
     def _form(self, op: loop.ForOp) -> _Form:
         form = self._forms.get(op)
         if form is None:
-            form = self._forms[op] = _Form.of(op, self.alike)
+            form = self._forms[op] = _Form.of(op, self.alike, self.lanes_of)
         return form
 
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
@@ -397,9 +400,7 @@ class FunctionConverter:
     """Of the operations that become others; the rest are core already."""
 
 
-def _runs_in_lanes(op: Operation) -> bool:
-    if type(op) is not loop.ForOp:
-        return False
+def _runs_in_lanes(op: loop.ForOp) -> bool:
     mode = op.mode
     return mode is not None and mode.data is loop.RunMode.VECTOR
 
@@ -456,26 +457,17 @@ def _empty_copy(region: Region) -> list[Block]:
     return [block_with(block.arg_types) for block in region.blocks]
 
 
-def _running_reductions(function: func.FuncOp) -> dict[loop.ForOp, set[ReductionUpdate]]:
-    """The running reductions of each vector loop."""
-    aliases = Aliases(function)
-    return {
-        op: set(find_running(op, aliases).values())
-        for op in operations_of_kinds(function, {loop.ForOp})
-        if isinstance(op, loop.ForOp) and _runs_in_lanes(op)
-    }
-
-
 def _convert_function(function: func.FuncOp) -> None:
-    has_lanes = any(_runs_in_lanes(op) for op in operations_in(function))
-    none: Mapping[Operation, ReductionUpdate] = {}
-    updates = find_updates(function) if has_lanes else none
-    running = _running_reductions(function) if has_lanes else {}
+    operations, aliases = operations_in(function), Aliases(function)
+    loops = [op for op in operations if type(op) is loop.ForOp]
+    in_lanes = [op for op in loops if _runs_in_lanes(op)]
+    updates = Updates(operations, aliases).found() if in_lanes else {}
+    running = {op: set(find_running(op, aliases).values()) for op in in_lanes}
     check_lanes(function, updates, running)
-    stores = lane_stores(function) if has_lanes else LaneStores()
+    stores = lane_stores(in_lanes, aliases)
     is_structured = len(function.body.blocks) == 1
-    writes = LoopWrites(function) if is_structured else None
-    alike = alike_loops(function)
+    lanes_of = cache(lane_count)  # the loops stay as they are: others are made of them
+    alike = alike_loops(loops, lanes_of)
     old = function.detach_region(function.body)
     new = Region(_empty_copy(old))
     function.add_region(new)
@@ -485,8 +477,9 @@ def _convert_function(function: func.FuncOp) -> None:
         running=running,
         stores=stores,
         aliases=Aliases(function) if is_structured else None,
-        writes=writes,
+        writes=LoopWrites(aliases) if is_structured else None,
         alike=alike,
+        lanes_of=lanes_of,
     )
     converter.convert_region(old, new)
     converter.expander.drop_unused_constants()

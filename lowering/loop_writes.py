@@ -2,60 +2,44 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import func
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.alias import Aliases
 from ..analysis.effects import has_no_effect
-from ..analysis.operations import operands_of, operation_around, operations_in
+from ..analysis.operations import operands_of, operations_in
 from ..dialects import loop
 
 
 class LoopWrites:
-    """For each loop of a function, the buffers loaded in it that none of its iterations stores to."""
+    """What the loops of a function may store to, found for each loop when it is asked for."""
 
-    def __init__(self, function: func.FuncOp) -> None:
-        aliases = Aliases(function)
-        loaded: dict[tuple[loop.ForOp, SSAValue], None] = {}
-        stored: dict[loop.ForOp, set[SSAValue]] = {}
-        opaque: set[loop.ForOp] = set()
-        """loops in which something happens that may write anywhere"""
-        for op in operations_in(function):
-            kind = type(op)
-            if kind is loop.LoadOp:
-                buffer = operands_of(op)[0]
-                loaded |= dict.fromkeys((around, buffer) for around in _loops_around(op))
-            elif kind is loop.StoreOp:
-                root = aliases.root(operands_of(op)[1])
-                for around in _loops_around(op):
-                    stored.setdefault(around, set()).add(root)
-            elif not (
-                kind in _HARMLESS or has_no_effect(kind) or op.regions or is_side_effect_free(op)
-            ):
-                opaque.update(_loops_around(op))
-        self._unchanged = {
-            (around, buffer)
-            for around, buffer in loaded
-            if around not in opaque
-            and not any(
-                aliases.may_alias(aliases.root(buffer), other) for other in stored.get(around, ())
-            )
-        }
+    def __init__(self, aliases: Aliases) -> None:
+        """`aliases` are those of the function, which stays as it is."""
+        self._aliases = aliases
+        self._stored: dict[loop.ForOp, frozenset[SSAValue] | None] = {}
+        """the buffers, views seen through, or None where something happens that may write anywhere"""
 
     def may_change(self, for_op: loop.ForOp, buffer: SSAValue) -> bool:
         """Whether an iteration may store to a buffer that is loaded from in the loop."""
-        return (for_op, buffer) not in self._unchanged
+        if for_op not in self._stored:
+            self._stored[for_op] = self._stored_in(for_op)
+        stored, aliases = self._stored[for_op], self._aliases
+        return stored is None or any(
+            aliases.may_alias(aliases.root(buffer), other) for other in stored
+        )
+
+    def _stored_in(self, for_op: loop.ForOp) -> frozenset[SSAValue] | None:
+        found: set[SSAValue] = set()
+        for op in operations_in(for_op):
+            kind = type(op)
+            if kind is loop.StoreOp:
+                found.add(self._aliases.root(operands_of(op)[1]))
+            elif not (
+                kind in _HARMLESS or has_no_effect(kind) or op.regions or is_side_effect_free(op)
+            ):
+                return None
+        return frozenset(found)
 
 
-_HARMLESS = frozenset((loop.PrefetchOp, loop.AllocOp, loop.YieldOp))
-
-
-def _loops_around(op: Operation) -> list[loop.ForOp]:
-    found: list[loop.ForOp] = []
-    parent = operation_around(op)
-    while parent is not None:
-        if type(parent) is loop.ForOp:
-            found.append(parent)
-        parent = operation_around(parent)
-    return found
+_HARMLESS = frozenset((loop.LoadOp, loop.PrefetchOp, loop.AllocOp, loop.YieldOp))

@@ -27,6 +27,7 @@ from ..dialects import loop, te
 from ..dialects.affine_bounds import guards_within
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import bit_width
+from ..dialects.leaf_operations import copy_of, inserted
 from ..dialects.scalar import EXACT
 from ..dialects.shaped import Tensor, is_tensor, memref_type, tensor_type
 from ..errors import StepwellError
@@ -210,8 +211,9 @@ class _Nest:
         shape = compute.result.type.get_shape()
         parallel = len(shape)
         prefix = self.parent.prefixes.get(self.anchor, "")
+        every = compute.iterators
         for number in iterators:
-            iterator = compute.iterators[number]
+            iterator = every[number]
             extent = shape[number] if number < parallel else iterator.extent
             if self.group.is_apart and number < parallel and extent == 1:
                 scope = _Scope(scope.builder, {**scope.variables, number: 0})
@@ -219,7 +221,7 @@ class _Nest:
             upper = extent if isinstance(extent, int) else self.parent.values[extent]
             kind = loop.LoopKind.PARALLEL if number < parallel else loop.LoopKind.REDUCTION
             name = self.parent.unique_loop_name(prefix + iterator.name + part)
-            for_op = scope.builder.insert(loop.ForOp(name, 0, upper, kind=kind))
+            for_op = inserted(scope.builder, loop.ForOp(name, 0, upper, kind=kind))
             for_op.induction_variable.name_hint = iterator.name
             last = for_op.body.block.last_op
             assert last is not None
@@ -274,7 +276,7 @@ class _Nest:
         """What a reduction without iterations gives; the index of an arg-reduction is 0."""
         joined = Combiner.ADD if combiner.is_arg else combiner
         identity = joined.identity(type_.get_element_type())
-        return scope.builder.insert(arith.ConstantOp(identity)).result
+        return inserted(scope.builder, arith.ConstantOp(identity)).result
 
     def _initialize(
         self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]
@@ -283,20 +285,20 @@ class _Nest:
             types = [memref_type(buffer).get_element_type() for buffer in buffers]
             numbers = [combiner.identity(types[0])]
             numbers += [Combiner.MIN.identity(type_) for type_ in types[1:]]
-            constants = [scope.builder.insert(arith.ConstantOp(n)).result for n in numbers]
+            constants = [inserted(scope.builder, arith.ConstantOp(n)).result for n in numbers]
             for constant, buffer in zip(constants, buffers, strict=True):
-                scope.builder.insert(loop.StoreOp(constant, buffer, at))
+                inserted(scope.builder, loop.StoreOp(constant, buffer, at))
 
     def _update(
         self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]
     ) -> None:
         terms = self.anchor.deal(self._element(scope, self.anchor))
         for combiner, own, buffers in zip(self.anchor.combiners, terms, accumulators, strict=True):
-            old = [scope.builder.insert(loop.LoadOp(buffer, at)).result for buffer in buffers]
+            old = [inserted(scope.builder, loop.LoadOp(buffer, at)).result for buffer in buffers]
             for value, buffer in zip(
                 self._combined(scope, combiner, old, own), buffers, strict=True
             ):
-                scope.builder.insert(loop.StoreOp(value, buffer, at))
+                inserted(scope.builder, loop.StoreOp(value, buffer, at))
 
     def _combined(
         self, scope: _Scope, combiner: Combiner, old: Sequence[SSAValue], new: Sequence[SSAValue]
@@ -311,7 +313,7 @@ class _Nest:
         self, scope: _Scope, accumulators: Sequence[_Accumulators], at: Sequence[loop.Index]
     ) -> list[SSAValue]:
         """What is accumulated; of an arg-reduction the index, which is its last buffer."""
-        return [scope.builder.insert(loop.LoadOp(b[-1], at)).result for b in accumulators]
+        return [inserted(scope.builder, loop.LoadOp(b[-1], at)).result for b in accumulators]
 
     def _accumulators(
         self, scope: _Scope, inner: Sequence[int]
@@ -333,7 +335,7 @@ class _Nest:
 
     def _scratch(self, scope: _Scope, shape: Sequence[int], element: Attribute) -> SSAValue:
         kind = loop.Scope.STACK if shape else loop.Scope.REGISTER
-        return scope.builder.insert(loop.AllocOp(kind, MemRefType(element, shape))).buffer
+        return inserted(scope.builder, loop.AllocOp(kind, MemRefType(element, shape))).buffer
 
     def _finish(self, scope: _Scope, totals: Sequence[SSAValue]) -> None:
         """Store the anchor's finished elements, or what the epilogue makes of them."""
@@ -347,7 +349,7 @@ class _Nest:
     def _store(self, scope: _Scope, compute: te.ComputeOp, values: Sequence[SSAValue]) -> None:
         at = [scope.variables[number] for number in range(len(compute.parallel))]
         for result, value in zip(compute.outputs, values, strict=True):
-            scope.builder.insert(loop.StoreOp(value, self.parent.values[result], at))
+            inserted(scope.builder, loop.StoreOp(value, self.parent.values[result], at))
 
     # Bodies.
 
@@ -364,7 +366,7 @@ class _Nest:
             if isinstance(variable, SSAValue):
                 mapping[arg] = variable
             elif arg.uses:
-                zero = scope.builder.insert(arith.ConstantOp(IntegerAttr(variable, IndexType())))
+                zero = inserted(scope.builder, arith.ConstantOp(IntegerAttr(variable, IndexType())))
                 mapping[arg] = zero.result
         for arg, read in zip(compute.read_args, compute.reads, strict=True):
             if known and read.source in known:
@@ -391,12 +393,12 @@ class _Nest:
     ) -> Operation:
         if isinstance(op, tensor.ExtractOp):
             indices = [mapping[index] for index in op.indices]
-            load = builder.insert(memref.LoadOp.get(mapping[op.tensor], indices))
+            load = inserted(builder, memref.LoadOp.get(mapping[op.tensor], indices))
             load.res.name_hint = op.result.name_hint
             mapping[op.result] = load.res
             return load
         _refuse_tensors(op)
-        clone = builder.insert(op.clone(mapping))
+        clone = inserted(builder, copy_of(op, mapping))
         if EXACT in clone.attributes:
             return clone
         flags = SCALAR_FLAGS[self.fp]
@@ -419,7 +421,7 @@ class _Nest:
             shape = tensor_type(read.source).get_shape()
             constraints = guards_within(read.map.results, shape, compute.static_extents)
         if not constraints:
-            return builder.insert(loop.LoadOp(buffer, subscripts, loops)).result
+            return inserted(builder, loop.LoadOp(buffer, subscripts, loops)).result
         assert read.pad is not None
         inside, outside = Block(), Block()
         load = loop.LoadOp(buffer, subscripts, loops)
@@ -433,7 +435,7 @@ class _Nest:
             Region(outside),
             [load.result.type],
         )
-        return builder.insert(guarded).outputs[0]
+        return inserted(builder, guarded).outputs[0]
 
 
 def _is_summed(compute: te.ComputeOp, value: SSAValue) -> bool:

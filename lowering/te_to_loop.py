@@ -42,7 +42,14 @@ from ..analysis.levels import Level
 from ..analysis.operations import operations_in
 from ..analysis.structure import Numbered, Structure, kernel_structure
 from ..dialects import loop, te
-from ..dialects.leaf_operations import append_leaf, function_type, insert_leaf_before, leaf
+from ..dialects.leaf_operations import (
+    append_leaf,
+    copy_of,
+    function_type,
+    insert_leaf_before,
+    inserted,
+    leaf,
+)
 from ..dialects.scalar import ANY_ORDER
 from ..dialects.shaped import is_tensor, tensor_type
 from ..errors import StepwellError
@@ -207,7 +214,7 @@ class _KernelBody:
                 self._convert_op(op)
         for value, output in zip(terminator.values, outputs, strict=True):
             if self.values[value] is not output:
-                self.builder.insert(memref.CopyOp(self.values[value], output))
+                inserted(self.builder, memref.CopyOp(self.values[value], output))
 
     def _place_results(self, terminator: te.YieldOp, outputs: Sequence[SSAValue]) -> None:
         """Let what defines a yielded tensor write straight into its buffer."""
@@ -248,7 +255,7 @@ class _KernelBody:
     def _buffer_for(self, value: SSAValue) -> SSAValue:
         if value not in self.values:
             type_ = buffer_type(tensor_type(value))
-            alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, type_))
+            alloc = inserted(self.builder, loop.AllocOp(loop.Scope.ARENA, type_))
             alloc.buffer.name_hint = value.name_hint
             self.values[value] = alloc.buffer
         return self.values[value]
@@ -263,10 +270,10 @@ class _KernelBody:
             assert isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr)
             name = self.module.constants.name_of(value, op.result.name_hint or "")
             get = memref.GetGlobalOp(name, buffer_type(tensor_type(op.result)))
-            self._set(op.result, self.builder.insert(get).memref)
+            self._set(op.result, inserted(self.builder, get).memref)
         elif isinstance(op, tensor.DimOp):
             size = memref.DimOp(self.values[op.source], self.values[op.index])
-            self._set(op.result, self.builder.insert(size).result)
+            self._set(op.result, inserted(self.builder, size).result)
         elif any(
             is_tensor(v)
             for inner in (op, *operations_in(op))
@@ -278,7 +285,7 @@ class _KernelBody:
                 op=op,
             )
         else:
-            self.builder.insert(op.clone(self.values))
+            inserted(self.builder, copy_of(op, self.values))
 
     def _set(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
@@ -289,12 +296,12 @@ class _KernelBody:
         outputs = [self._buffer_for(value) for value in op.outputs]
         for start, output in zip(op.inits, outputs, strict=False):
             if self.values[start] is not output:
-                self.builder.insert(memref.CopyOp(self.values[start], output))
+                inserted(self.builder, memref.CopyOp(self.values[start], output))
         buffers = [*(self.values[value] for value in op.sources), *outputs]
         mapping: dict[SSAValue, SSAValue] = dict(zip(op.body.block.args, buffers, strict=True))
         for inner in op.body.block.ops:
             if not isinstance(inner, te.YieldOp):
-                self._let_reassociate(self.builder.insert(inner.clone(mapping)))
+                self._let_reassociate(inserted(self.builder, copy_of(inner, mapping)))
 
     def _let_reassociate(self, outer: Operation) -> None:
         """What joins values in any order gets the flags that say so under this contract."""
@@ -320,7 +327,7 @@ class _KernelBody:
         over_buffers.erase()
         call = func.CallOp(symbol, list(dict.fromkeys((*inputs, *outputs))), [])
         call.location = op.location
-        self.builder.insert(call)
+        inserted(self.builder, call)
 
 
 def _printed_names(block: Block) -> dict[SSAValue, str]:
@@ -356,4 +363,4 @@ class ConvertTeToLoopPass(StepwellPass):
         _Module(op, fp_contract(self.fp)).convert()
         for function in op.ops:
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                loop.name_apart(function)
+                loop.name_apart(function, operations_in(function))

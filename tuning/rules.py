@@ -68,7 +68,7 @@ def schedule_kernels(module: ModuleOp, target: Target) -> list[Step]:
     """Schedule the kernels of a module; all the steps that were taken."""
     steps: list[Step] = []
     for function in kernels(module):
-        loop.name_apart(function)
+        loop.name_apart(function, operations_in(function))
         session = schedule(module, function, target)
         steps += [] if session is None else session.steps
     return steps

@@ -8,11 +8,11 @@ name is a property of `loop.alloc`, or the attribute `stepwell.name` of a functi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from .memory import AllocOp
 
@@ -44,16 +44,17 @@ def set_buffer_name(value: SSAValue, name: str | None) -> None:
         _set_argument_attributes(value, kept if given is None else {**kept, BUFFER_NAME: given})
 
 
-def name_apart(function: func.FuncOp) -> None:
+def name_apart(function: func.FuncOp, operations: Iterable[Operation]) -> None:
     """
-    Give the buffers of a function different names, which steps call them by; the first of a name keeps it.
+    Give the buffers of a function different names, which steps call them by; the first of a name keeps it. `operations` are
+    all in the function, in textual order.
 
     They are the names that the text shows, `%a` and `%a_1`.
     """
     taken: set[str] = set()
     last: dict[str, int] = {}
     """the number that a name had last"""
-    values = [*function.args, *(result for op in function.walk() for result in op.results)]
+    values = [*function.args, *(result for op in operations for result in op.results)]
     for value in values:
         if type(value.type) is not MemRefType:
             continue

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ...frozen import frozen
 from ..combiner import Combiner
 from ..dtypes import signless
+from ..leaf_operations import inserted
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
 from .compute import ComputeOp, Iterator, Read, compute_block
@@ -92,7 +93,7 @@ class TeBuilder:
         """Insert an operation at the location of the one that is being defined."""
         if self.source is not None:
             op.location = self.source.location
-        return self.builder.insert(op)
+        return inserted(self.builder, op)
 
     @property
     def last(self) -> Operation | None:

@@ -163,7 +163,7 @@ class ComputeOp(IRDLOperation):
     @property
     def iterators(self) -> tuple[Iterator, ...]:
         """The iterators, whose names are all different."""
-        dynamic = iter(self.dynamic_extents)
+        dynamic = iter(self.dynamic_extents if DYNAMIC_INDEX in self.static_extents else ())
         iterators: dict[str, Iterator] = {}
         pairs = zip(self.iterator_args, self.static_extents, strict=True)
         for n, (arg, extent) in enumerate(pairs):

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     DictionaryAttr,
     FunctionType,
+    IntegerType,
     LocationAttr,
     MemRefType,
     UnitAttr,
@@ -127,9 +128,8 @@ class Emitter:
         """Between which numbers its floats are."""
         self._values = ByAddress[SSAValue]()
         self._memrefs = ByAddress[MemRefValue]()
-        self._words: dict[int, SSAValue] = {}
-        self._constants: dict[Attribute, dict[int, SSAValue]] = {i64: self._words}
-        """integer constants by their types"""
+        self._constants: dict[tuple[int, int], SSAValue] = {}
+        """integer constants by the bits of their types, and by the numbers that they are"""
         self._undefined: dict[Attribute, SSAValue] = {}
         self._prologue: list[Operation] = []
         self._scope = Scope()
@@ -358,15 +358,16 @@ class Emitter:
 
     def constant(self, value: int, type_: Attribute = i64) -> SSAValue:
         """An integer constant, made once a function, at its top."""
-        known = self._words if type_ is i64 else self._constants.setdefault(type_, {})
-        found = known.get(value)
+        assert isinstance(type_, IntegerType)
+        bits = type_.width.data  # no type has a sign here; its own hash takes five calls
+        found = self._constants.get((bits, value))
         if found is None:
             attr = integer(value, type_)
             op = leaf(llvm.ConstantOp, (), (attr.type,), {"value": attr})
             (found,) = op.results
             set_name(found, f"c{value}" if value >= 0 else f"cm{-value}")
             self._prologue.append(op)
-            known[value] = found
+            self._constants[bits, value] = found
         return found
 
     def ssa(self, index: Index) -> SSAValue:
@@ -374,25 +375,31 @@ class Emitter:
 
     def add(self, a: Index, b: Index) -> Index:
         """a + b on indices, which never wrap."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if a == 0:
-            return b
-        if b == 0:
-            return a
-        return self.emit(llvm.AddOp, (self.ssa(a), self.ssa(b)), i64, {"overflowFlags": NSW})
+        if isinstance(a, int):
+            if isinstance(b, int):
+                return a + b
+            if a == 0:
+                return b
+            a = self.constant(a)
+        elif isinstance(b, int):
+            if b == 0:
+                return a
+            b = self.constant(b)
+        return self.emit(llvm.AddOp, (a, b), i64, {"overflowFlags": NSW})
 
     def mul(self, a: Index, b: Index) -> Index:
         """a * b on indices, which never wrap."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if a == 0 or b == 0:
-            return 0
-        if a == 1:
-            return b
-        if b == 1:
-            return a
-        return self.emit(llvm.MulOp, (self.ssa(a), self.ssa(b)), i64, {"overflowFlags": NSW})
+        if isinstance(a, int):
+            if isinstance(b, int):
+                return a * b
+            if a in (0, 1):
+                return b if a else 0
+            a = self.constant(a)
+        elif isinstance(b, int):
+            if b in (0, 1):
+                return a if b else 0
+            b = self.constant(b)
+        return self.emit(llvm.MulOp, (a, b), i64, {"overflowFlags": NSW})
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue, result: Attribute) -> SSAValue:
         return self.emit(llvm.ICmpOp, (a, b), result, comparison(predicate))

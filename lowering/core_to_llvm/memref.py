@@ -153,7 +153,10 @@ def _convert_alloca(e: Emitter, op: Operation) -> None:
         "alignment": word_attribute(_alignment(op)),
     }
     count = _number_of_elements(e, sizes)
-    outlives_iteration = any(use.operation.has_trait(IsTerminator) for use in op.memref.uses)
+    outlives_iteration = any(
+        use.operation.next_op is None and use.operation.has_trait(IsTerminator)
+        for use in op.memref.uses
+    )
     if isinstance(count, int) and not outlives_iteration:
         e.stack_bytes += count * element_bytes(type_.element_type)
         if e.stack_bytes > MAX_STACK_BYTES:

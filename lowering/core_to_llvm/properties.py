@@ -43,12 +43,11 @@ def aligned(alignment: int) -> dict[str, Attribute]:
     return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
 
 
-@lru_cache(maxsize=1024)
 def integer(value: int, type_: Attribute) -> IntegerAttr:
     """A number, for a constant of an integer type."""
-    assert isinstance(type_, IntegerType)
     if type_ is i64 and -(1 << 63) <= value < 1 << 63:
         return word_attribute(value)
+    assert isinstance(type_, IntegerType)
     return IntegerAttr(value, cast("IntegerType", type_))
 
 

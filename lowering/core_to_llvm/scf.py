@@ -14,7 +14,7 @@ from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...analysis.operations import operands_of
+from ...analysis.operations import blocks_of, operands_of, operations_of
 from ...dialects.loop import MODE, UNROLLED, RunMode
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
@@ -91,15 +91,22 @@ def _is_written_out(op: scf.ForOp) -> bool:
     """Whether a schedule says that all iterations are written out, and numbers say how many these are."""
     mode = op.attributes.get(MODE)
     is_marked = isinstance(mode, StringAttr) and mode.data == RunMode.UNROLL
-    return is_marked and None not in (_number(op.lb), _number(op.ub), _number(op.step))
+    return is_marked and None not in map(_number, _bounds(op))
+
+
+def _bounds(op: scf.ForOp) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """The lower bound, the upper one and the step."""
+    lower, upper, step, *_ = operands_of(op)
+    return lower, upper, step
 
 
 def _is_short(op: scf.ForOp, body: Block) -> bool:
     """Whether the loop has a few iterations only, as numbers in its bounds say, and they load few vectors."""
-    step = _number(op.step)
+    lower, upper, step_value = _bounds(op)
+    step = _number(step_value)
     if step is None or step < 1:
         return False
-    most = min(_distances(op.lb, op.ub), default=None)
+    most = min(_distances(lower, upper), default=None)
     if most is None or most > SHORT * step:
         return False
     return -(-most // step) * _loaded(body) < MOST_LOADED
@@ -108,13 +115,15 @@ def _is_short(op: scf.ForOp, body: Block) -> bool:
 def _loaded(body: Block) -> int:
     """Bytes of vectors that a loop's body loads, in all iterations of the loops in it that numbers tell."""
     found = 0
-    for op in body.ops:
+    for op in operations_of(body):
         if type(op) in _FILLING:
-            found += element_bytes(op.results[0].type)
-        inside = sum(_loaded(block) for region in op.regions for block in region.blocks)
+            (result,) = op.results
+            found += element_bytes(result.type)
+        inside = sum(map(_loaded, blocks_of(op))) if op.regions else 0
         if inside and isinstance(op, scf.ForOp):
-            step = _number(op.step)
-            most = min(_distances(op.lb, op.ub), default=None)
+            lower, upper, step_value = _bounds(op)
+            step = _number(step_value)
+            most = min(_distances(lower, upper), default=None)
             inside *= -(-most // step) if step and most is not None else 1
         found += inside
     return found
@@ -129,19 +138,18 @@ def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:
     first, last, term = _number(lower), _number(upper), upper.owner
     if first is not None and last is not None:
         yield last - first
-    elif isinstance(term, arith.MinSIOp):
-        for operand in term.operands:
+    elif type(term) is arith.MinSIOp:
+        for operand in operands_of(term):
             yield from _distances(lower, operand)
-    elif isinstance(term, arith.AddiOp) and lower in term.operands:
-        offsets = (_number(operand) for operand in term.operands if operand is not lower)
+    elif type(term) is arith.AddiOp and lower in operands_of(term):
+        offsets = (_number(operand) for operand in operands_of(term) if operand is not lower)
         yield from (offset for offset in offsets if offset is not None)
 
 
 def _number(value: SSAValue) -> int | None:
     owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
+    known = owner.properties["value"] if type(owner) is arith.ConstantOp else None
+    return known.value.data if isinstance(known, IntegerAttr) else None
 
 
 def _convert_if(e: Emitter, op: Operation) -> None:

@@ -4,6 +4,7 @@ import pytest
 import stepwell as sw
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stepwell.analysis.operations import operations_in
 from stepwell.dialects import loop
 from stepwell.driver.pass_manager import module_text
 from stepwell.errors import StepwellError
@@ -88,7 +89,7 @@ def test_buffers_of_one_name_are_named_apart() -> None:
     module = parse_text(TWO.replace("%t_2 = loop.alloc stack", '%t_2 = loop.alloc stack "a"'))
     assert names(module) == ["a", "a_1", "a"]
     (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    loop.name_apart(function)
+    loop.name_apart(function, operations_in(function))
     assert names(module) == ["a", "a_1", "a_2"]
 
 

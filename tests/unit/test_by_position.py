@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from stepwell.dialects import loop
+from stepwell.dialects import loop, te
 from xdsl.dialects.builtin import IndexType, MemRefType, f32
-from xdsl.ir import Block
+from xdsl.ir import Block, Region
 from xdsl.ir.core import SSAValues
 
 
@@ -29,3 +29,13 @@ def test_they_are_not_set_by_their_names() -> None:
     load = loop.LoadOp(buffer, [0])
     with pytest.raises(NotImplementedError):
         load.buffer = buffer  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_lists_of_which_a_property_has_the_sizes() -> None:
+    block = Block(arg_types=[MemRefType(f32, (4,)), MemRefType(f32, (4,)), MemRefType(f32, (8,))])
+    one, two, three = block.args
+    kernel = te.KernelOp("k", [one, two], (), Region(Block()), destinations=[three])
+    assert tuple(kernel.inputs) == (one, two) and tuple(kernel.destinations) == (three,)
+    assert isinstance(kernel.inputs, SSAValues)
+    without = te.KernelOp("k", [], (), Region(Block()), destinations=[three, one])
+    assert tuple(without.inputs) == () and tuple(without.destinations) == (three, one)

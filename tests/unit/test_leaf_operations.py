@@ -16,6 +16,7 @@ from stepwell.dialects.leaf_operations import (
     half_word_attribute,
     index_attribute,
     insert_leaf_before,
+    inserted,
     jump,
     keep_name,
     leaf,
@@ -24,6 +25,7 @@ from stepwell.dialects.leaf_operations import (
     replace_uses,
     set_name,
     set_operands,
+    splat,
     structured,
     take_name,
     vector_of,
@@ -37,10 +39,12 @@ from stepwell.lowering.core_to_llvm.properties import (
     function_type,
     function_without_body,
 )
+from xdsl.builder import Builder
 from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     FileLineColLoc,
     FloatAttr,
     FunctionType,
@@ -57,6 +61,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 LANES = VectorType(f32, [8])
 BLOCK = Block(arg_types=[f32, f32, MemRefType(f32, [4]), llvm.LLVMPointerType(), LANES])
@@ -114,6 +119,25 @@ def test_blocks_have_them_in_order():
         ops[2].detach()
         ops[0].detach()
         assert [*block.ops] == [ops[1], ops[3], ops[4]]
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_operation_is_where_a_builder_puts_it(at: int):
+    blocks: list[list[Any]] = []
+    for is_quick in (True, False):
+        block = Block()
+        ops = [leaf(arith.ConstantOp, (), (i64,), {"value": IntegerAttr(n, i64)}) for n in range(3)]
+        append_leaf(block, ops[0])
+        append_leaf(block, ops[1])
+        place = (*block.ops, None)[at]
+        point = InsertPoint.at_end(block) if place is None else InsertPoint.before(place)
+        builder = Builder(point)
+        if is_quick:
+            inserted(builder, ops[2])
+        else:
+            builder.insert(ops[2])
+        blocks.append([op.properties["value"] for op in block.ops])
+    assert blocks[0] == blocks[1]
 
 
 def test_operands_are_exchanged_as_by_xdsl():
@@ -204,6 +228,18 @@ def test_numbers_are_attributes_as_xdsl_makes_them(value: int):
         (leaf_operations.function_type([], []), FunctionType.from_lists([], [])),
         (vector_of(f32, 8), VectorType(f32, [8])),
         (vector_of(i1, 2, 4), VectorType(i1, [2, 4])),
+        (
+            splat(vector_of(f32, 8), 0.1),
+            DenseIntOrFPElementsAttr.from_list(VectorType(f32, [8]), [0.1]),
+        ),
+        (
+            splat(vector_of(i32, 1), -3),
+            DenseIntOrFPElementsAttr.from_list(VectorType(i32, [1]), [-3]),
+        ),
+        (
+            splat(vector_of(i64, 4), -(2**63)),
+            DenseIntOrFPElementsAttr.from_list(VectorType(i64, [4]), [-(2**63)]),
+        ),
         (numbers_attribute(i32, (1, -2, 3)), DenseArrayBase.from_list(i32, (1, -2, 3))),
         (numbers_attribute(i32, ()), DenseArrayBase.from_list(i32, ())),
         (

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
@@ -68,14 +68,15 @@ class CoreDivideByConstantsPass(StepwellPass):
         operations = operations_in(op)
         if not has_any_of(operations, (arith.DivfOp, *INTEGER_DIVISIONS)):
             return
-        found = [(o, c) for o in operations if (c := _divided_by(o)) is not None]
+        divisions = [o for o in operations if type(o) is arith.DivfOp]
+        found = [(o, c) for o in divisions if (c := _divided_by(o)) is not None]
         divide_integers(operations)
         if is_strict:
             return
         if not found or not Target.of(self.target).has_fma:
             return
         for division, reciprocal in found:
-            _multiply(cast(arith.DivfOp, division), reciprocal)
+            _multiply(division, reciprocal)
 
 
 class Reciprocal(NamedTuple):
@@ -95,9 +96,9 @@ class _Format(NamedTuple):
 _SINGLE, _DOUBLE = _Format(24, range(-60, 60)), _Format(53, range(-900, 900))
 
 
-def _divided_by(op: Operation) -> Reciprocal | None:
-    """How a division by a constant can be multiplied; None for other operations, and where no two products do it."""
-    if type(op) is not arith.DivfOp or EXACT in op.attributes:
+def _divided_by(op: arith.DivfOp) -> Reciprocal | None:
+    """How a division by a constant can be multiplied; None for other divisions, and where no two products do it."""
+    if EXACT in op.attributes:
         return None
     if FastMathFlag.ALLOW_RECIP in op.fastmath.data:
         return None

@@ -35,8 +35,8 @@ class Division(NamedTuple):
 
 def divide_integers(ops: Sequence[Operation]) -> None:
     """Rewrite the divisions among operations, those rounded down first: these are written by the others."""
-    for find in (_rounded_down, _in_lanes):
-        for op in ops:
+    for kinds, find in ((_SELECTIONS, _rounded_down), (_DIVISIONS, _in_lanes)):
+        for op in [op for op in ops if type(op) in kinds]:
             # What is divided may be a quotient that has just been replaced.
             division = find(op) if op.parent is not None else None
             if division is not None:
@@ -45,8 +45,6 @@ def divide_integers(ops: Sequence[Operation]) -> None:
 
 def _rounded_down(op: Operation) -> Division | None:
     """A floored division by a positive constant."""
-    if type(op) not in _SELECTIONS:
-        return None
     assert isinstance(op, Selection)
     found = floored_division(op)
     divisor = number_in_all_lanes(found.divisor) if found is not None else None
@@ -64,8 +62,6 @@ _SELECTIONS = frozenset(get_args(Selection))
 
 def _in_lanes(op: Operation) -> Division | None:
     """A division of 64-bit integers in lanes by a constant, which no vector unit has the high half of a product for."""
-    if type(op) not in _DIVISIONS:
-        return None
     assert isinstance(op, _Division)
     if not isinstance(op.result.type, VectorType):
         return None

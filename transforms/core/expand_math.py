@@ -13,14 +13,14 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.frames import constant_value
 from ...analysis.levels import Level
-from ...analysis.operations import block_of, operations_in
+from ...analysis.operations import block_of, operations_of_kinds
 from ...errors import StepwellError
 from ...frozen import frozen
 from ..numerics import DEFAULT_FP, FpContract, NumericalEffect, fp_contract
 from ..stepwell_pass import StepwellPass
 from .invariants import move_before_loops, varies_in_part
-from .polynomials.functions import can_expand, expansion
-from .polynomials.idioms import match_idiom
+from .polynomials.functions import FUNCTIONS, can_expand, expansion
+from .polynomials.idioms import ENDS_OF_IDIOMS, match_idiom
 from .polynomials.lanes import Lanes
 from .polynomials.power import powf_of_one_base
 
@@ -56,7 +56,7 @@ def expand_math(module: ModuleOp, fp: FpContract = "strict") -> None:
     powers: list[math.IPowIOp] = []
     functions: list[Operation] = []
     idioms: list[Operation] = []
-    for op in operations_in(module):
+    for op in operations_of_kinds(module, _KINDS):
         if type(op) is math.IPowIOp:
             _check_power(op)
             powers.append(op)
@@ -73,6 +73,9 @@ def expand_math(module: ModuleOp, fp: FpContract = "strict") -> None:
     for op in functions:
         if op.parent is not None:
             _expand_function(op, fp)
+
+
+_KINDS = frozenset((math.IPowIOp, *FUNCTIONS, *ENDS_OF_IDIOMS))
 
 
 def _check_power(op: math.IPowIOp) -> None:

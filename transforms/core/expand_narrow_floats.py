@@ -23,7 +23,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import blocks_of, operations_in
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.scalar import EXACT
 from ...dialects.type_memo import remembered
@@ -86,9 +86,8 @@ def _is_anything_narrow(module: ModuleOp) -> bool:
         for result in op.results:
             type_ = result.type
             types[id(type_)] = type_
-        for region in op.regions:
-            for block in region.blocks:
-                types.update((id(arg.type), arg.type) for arg in block.args)
+        for block in blocks_of(op) if op.regions else ():
+            types.update((id(arg.type), arg.type) for arg in block.args)
     return any(map(_is_narrow, types.values()))
 
 

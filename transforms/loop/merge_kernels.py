@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 from ...analysis.calls import calls_in, only_called
 from ...analysis.levels import Level
+from ...analysis.operations import operations_in
 from ...analysis.structure import Numbered, Structure, structure
 from ...frozen import frozen
 from ..remarks import remark
@@ -33,9 +34,13 @@ class LoopMergeKernelsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         calls = calls_in(op)
         functions = only_called(op, calls) if len(calls) > 1 else []
+        alike: defaultdict[object, list[func.FuncOp]] = defaultdict(list)
+        for function in functions:
+            alike[function.function_type, len(operations_in(function))].append(function)
         groups: defaultdict[Structure, list[func.FuncOp]] = defaultdict(list)
         said = Numbered()
-        for function in functions:
+        # Of a kernel whose size or types no other has, the structure need not be read.
+        for function in (one for same in alike.values() if len(same) > 1 for one in same):
             groups[structure(function, loop_names=False, said=said)].append(function)
         for first, *others in groups.values():
             for other in others:

@@ -21,10 +21,10 @@ from xdsl.traits import is_side_effect_free
 from ...analysis.calls import calls_in, only_called
 from ...analysis.constants import constant_global, is_constant_argument
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operands_of, operations_in, operations_of
 from ...analysis.structure import Structure, structure
 from ...dialects import loop
-from ...dialects.leaf_operations import function_type
+from ...dialects.leaf_operations import copy_of, function_type
 from ...dialects.resources import INLINE_LIMIT
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
@@ -49,6 +49,11 @@ class Packing:
         return loop.buffer_name(self.alloc.buffer) or "buffer"
 
 
+# Sets of kinds: their classes are abstract, and take long to ask.
+_ACCESSES = frozenset((loop.StoreOp, loop.LoadOp, loop.PrefetchOp))
+_OF_NESTS = frozenset((loop.ForOp, loop.IfOp, loop.YieldOp, loop.LoadOp, loop.StoreOp))
+
+
 def plan_packing(alloc: loop.AllocOp) -> Packing | str | None:
     """
     How a buffer is filled from constants; why it is not filled at load though it is; None when it is not.
@@ -58,16 +63,16 @@ def plan_packing(alloc: loop.AllocOp) -> Packing | str | None:
     """
     type_ = alloc.buffer.type
     uses = [use.operation for use in alloc.buffer.uses]
-    stores = [op for op in uses if isinstance(op, loop.StoreOp)]
+    stores = [op for op in uses if type(op) is loop.StoreOp]
     is_plain = type_.has_static_shape() and isinstance(type_.layout, NoneAttr)
     if not stores or not is_plain or alloc.scope.data is loop.Scope.REGISTER:
         return None
-    if not all(isinstance(op, loop.StoreOp | loop.LoadOp | loop.PrefetchOp) for op in uses):
+    if not _ACCESSES.issuperset(map(type, uses)):
         return None
     block = alloc.parent
     assert block is not None
     found = dict.fromkeys(block.find_ancestor_op_in_block(op) for op in stores)
-    nests = tuple(op for op in block.ops if op in found)
+    nests = tuple(op for op in operations_of(block) if op in found)
     sources = _constants_read(nests, alloc.buffer)
     if not sources:
         return None
@@ -83,23 +88,22 @@ def plan_packing(alloc: loop.AllocOp) -> Packing | str | None:
 
 def _constants_read(nests: Sequence[Operation], buffer: SSAValue) -> list[SSAValue]:
     """The constants that the nests load from; none when they do anything else but store to the buffer."""
-    sources: dict[SSAValue, None] = {}
-    for nest in nests:
-        for op in nest.walk():
-            if isinstance(op, loop.LoadOp) and op.buffer is not buffer:
-                sources[op.buffer] = None
-    apart = all(_is_apart(op, nest, {buffer, *sources}) for nest in nests for op in nest.walk())
-    return list(sources) if apart and all(map(_is_constant, sources)) else []
+    operations = [(op, nest) for nest in nests for op in (nest, *operations_in(nest))]
+    loads = [op for op, _ in operations if type(op) is loop.LoadOp]
+    sources = dict.fromkeys(load.buffer for load in loads if load.buffer is not buffer)
+    if not all(map(_is_constant, sources)):
+        return []
+    used = {buffer, *sources}
+    return list(sources) if all(_is_apart(op, nest, used) for op, nest in operations) else []
 
 
 def _is_apart(op: Operation, nest: Operation, buffers: set[SSAValue]) -> bool:
     """Whether an operation of a nest could stand in another function that has the buffers."""
-    if isinstance(op, loop.StoreOp) and _is_constant(op.buffer):
+    if type(op) is loop.StoreOp and _is_constant(op.buffer):
         return False
-    known = loop.ForOp | loop.IfOp | loop.YieldOp | loop.LoadOp | loop.StoreOp
-    return (isinstance(op, known) or is_side_effect_free(op)) and all(
-        value in buffers or _is_inside(value, nest) or isinstance(value.owner, arith.ConstantOp)
-        for value in op.operands
+    return (type(op) in _OF_NESTS or is_side_effect_free(op)) and all(
+        value in buffers or _is_inside(value, nest) or type(value.owner) is arith.ConstantOp
+        for value in operands_of(op)
     )
 
 
@@ -141,7 +145,7 @@ def outline_packing(module: ModuleOp) -> None:
     outliner = _Outliner(module)
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
     for function in functions:
-        for alloc in [op for op in operations_in(function) if isinstance(op, loop.AllocOp)]:
+        for alloc in [op for op in operations_in(function) if type(op) is loop.AllocOp]:
             planned = plan_packing(alloc)
             if isinstance(planned, Packing):
                 planned = outliner.refusal(function, planned) or planned
@@ -226,9 +230,9 @@ class _Outliner:
         for old, new in values.items():
             new.name_hint = old.name_hint
         for constant in _constants_outside(packing.nests):
-            builder.insert(constant.clone(values))
+            builder.insert(copy_of(constant, values))
         for nest in packing.nests:
-            builder.insert(nest.clone(values))
+            builder.insert(copy_of(nest, values))
             nest.detach()
             nest.erase()
         builder.insert(func.ReturnOp())
@@ -263,13 +267,10 @@ class _Outliner:
 
 def _constants_outside(nests: Sequence[Operation]) -> list[arith.ConstantOp]:
     """The numbers that nests use and do not define."""
-    used = (value.owner for nest in nests for op in nest.walk() for value in op.operands)
-    return [
-        owner
-        for owner in dict.fromkeys(used)
-        if isinstance(owner, arith.ConstantOp)
-        and not any(nest.is_ancestor(owner) for nest in nests)
-    ]
+    operations = [op for nest in nests for op in (nest, *operations_in(nest))]
+    owners = [value.owner for op in operations for value in operands_of(op)]
+    used = dict.fromkeys(owner for owner in owners if type(owner) is arith.ConstantOp)
+    return [owner for owner in used if not any(nest.is_ancestor(owner) for nest in nests)]
 
 
 def _add_argument(function: func.FuncOp, place: int, packing: Packing) -> SSAValue:

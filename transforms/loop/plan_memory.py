@@ -26,7 +26,7 @@ from ...analysis.levels import Level
 from ...analysis.liveness import live_ranges, users
 from ...analysis.memory_packing import Packing, pack
 from ...analysis.memory_plan import bytes_of
-from ...analysis.operations import operations_in
+from ...analysis.operations import operation_around, operations_in
 from ...dialects import loop
 from ...dialects.leaf_operations import function_type, index_attribute, leaf, replace_uses
 from ...dialects.shaped import memref_type, row_major
@@ -254,14 +254,15 @@ _IN_TURN = frozenset((loop.IfOp, func.FuncOp, ModuleOp, *get_args(BETWEEN_KERNEL
 
 def is_on_threads(op: Operation) -> bool:
     """Whether an operation may run at the same time as others of its kind: inside of a loop on threads."""
-    around = op.parent_op()
+    around = operation_around(op)
     while around is not None:
         if type(around) is loop.ForOp:
-            if around.mode is not None and around.mode.data is loop.RunMode.THREADS:
+            mode = around.mode
+            if mode is not None and mode.data is loop.RunMode.THREADS:
                 return True
         elif type(around) not in _IN_TURN:
             return True  # other regions may run at the same time too
-        around = around.parent_op()
+        around = operation_around(around)
     return False
 
 

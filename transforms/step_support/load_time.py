@@ -128,4 +128,4 @@ def erase_unused(buffer: SSAValue) -> None:
 
 def _symbols_read(module: ModuleOp) -> set[str]:
     found = operations_in(module)
-    return {op.name_.string_value() for op in found if isinstance(op, memref.GetGlobalOp)}
+    return {op.name_.string_value() for op in found if type(op) is memref.GetGlobalOp}

@@ -25,7 +25,7 @@ from ...analysis.constants import is_constant_argument
 from ...analysis.movements import Box
 from ...analysis.strided_views import Placing
 from ...dialects import loop, te
-from ...dialects.leaf_operations import append_leaf, leaf
+from ...dialects.leaf_operations import append_leaf, copy_of, inserted, leaf
 from ...dialects.shaped import is_tensor, tensor_type
 from ..remarks import remark
 from .constant_globals import ConstantGlobals
@@ -82,7 +82,7 @@ class BodyBufferizer:
 
     def copy(self, source: SSAValue, destination: SSAValue) -> None:
         """Append a copy between buffers of one shape."""
-        self.builder.insert(memref.CopyOp(source, destination))
+        inserted(self.builder, memref.CopyOp(source, destination))
 
     def _set(self, old: SSAValue, new: SSAValue) -> None:
         new.name_hint = old.name_hint
@@ -95,18 +95,18 @@ class BodyBufferizer:
             self._set(op.result, self._global(op))
         elif isinstance(op, tensor.DimOp):
             size = memref.DimOp(self.buffer_of(op.source), self.values[op.index])
-            self._set(op.result, self.builder.insert(size).result)
+            self._set(op.result, inserted(self.builder, size).result)
         elif isinstance(op, func.CallOp):
             self._convert_call(op)
         else:
-            self.builder.insert(op.clone(self.values))
+            inserted(self.builder, copy_of(op, self.values))
 
     def _convert_call(self, op: func.CallOp) -> None:
         inputs = [self._operand(value) for value in op.arguments]
         outputs = [self.buffer_of(value) for value in op.res if is_tensor(value)]
         scalars = [value for value in op.res if not is_tensor(value)]
         types = [value.type for value in scalars]
-        call = self.builder.insert(func.CallOp(op.callee, [*inputs, *outputs], types))
+        call = inserted(self.builder, func.CallOp(op.callee, [*inputs, *outputs], types))
         call.location = op.location
         for old, new in zip(scalars, call.res, strict=True):
             self._set(old, new)
@@ -195,7 +195,7 @@ class BodyBufferizer:
         kernel.attributes |= origin.attributes
         kernel.attributes.pop(loop.NEEDED, None)
         kernel.location = origin.location
-        return self.builder.insert(kernel)
+        return inserted(self.builder, kernel)
 
     def _global(self, op: arith.ConstantOp) -> SSAValue:
         """The buffer of a constant."""
@@ -204,7 +204,7 @@ class BodyBufferizer:
         name = self.constants.name_of(value, op.result.name_hint or "")
         type_ = buffer_type(tensor_type(op.result))
         get = leaf(memref.GetGlobalOp, (), (type_,), {"name": SymbolRefAttr(name)})
-        self.builder.insert(get)
+        inserted(self.builder, get)
         get.memref.name_hint = op.result.name_hint
         return get.memref
 
@@ -243,7 +243,7 @@ class BodyBufferizer:
                 return self.buffer_of(self.around.state[cast(int, home.root)])
             place = self._known_place(home.root)
             if place is None and home.root is value:
-                alloc = self.builder.insert(loop.AllocOp(loop.Scope.ARENA, buffer_type(type_)))
+                alloc = inserted(self.builder, loop.AllocOp(loop.Scope.ARENA, buffer_type(type_)))
                 self._set(value, alloc.buffer)
             elif place is not None and place.is_whole(buffer_type(type_, home.placing)):
                 self.values[value] = place.buffer

@@ -30,9 +30,10 @@ from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.kernel_cost import predicted
-from ...dialects import te
+from ...dialects import leaf_operations, te
 from ...dialects.control_flow import ControlFlow
 from ...dialects.copies import copy_of
+from ...dialects.leaf_operations import inserted
 from ...dialects.shaped import tensor_type
 from ...frozen import frozen
 from ...targets.target import Target
@@ -223,7 +224,7 @@ def _begun(inputs: Sequence[SSAValue], constants: Sequence[arith.ConstantOp]) ->
     block = Block(arg_types=[value.type for value in inputs])
     for value, arg in zip(inputs, block.args, strict=True):
         arg.name_hint = value.name_hint
-    block.add_ops(constant.clone() for constant in constants)
+    block.add_ops(leaf_operations.copy_of(constant, {}) for constant in constants)
     return _Body(block, inputs, constants)
 
 
@@ -238,9 +239,9 @@ def _body(plan: KernelPlan) -> _Body:
         inside[old.result] = new.results[0]
     builder = Builder(InsertPoint.at_end(body.block))
     for nest in plan.nests:
-        compute = builder.insert(_NestBody(nest, inside).compute())
+        compute = inserted(builder, _NestBody(nest, inside).compute())
         inside |= zip(nest.stored, compute.outputs, strict=True)
-    builder.insert(te.YieldOp(*(inside[result] for result in plan.results)))
+    inserted(builder, te.YieldOp(*(inside[result] for result in plan.results)))
     return body
 
 
@@ -271,7 +272,7 @@ def _kernel_of_loops(op: te.LoopsOp, values: dict[SSAValue, SSAValue]) -> te.Ker
     inside: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for value, arg in inside.items():
         arg.name_hint = value.name_hint
-    inner = op.clone(inside)
+    inner = leaf_operations.copy_of(op, inside)
     block.add_ops([inner, te.YieldOp(*inner.outputs)])
     outer = [values.get(value, value) for value in inputs]
     name = op.loops_name.data
@@ -334,7 +335,7 @@ class _NestBody:
         stored = [te.Read(value, whole) for value in nest.results]
         passed_on = [(self.arguments[te.Read(value, whole)],) for value in nest.passed_on]
         yielded = [*passed_on, *(self.known[read] for read in stored)]
-        self.builder.insert(te.YieldOp(*(value for terms in yielded for value in terms)))
+        inserted(self.builder, te.YieldOp(*(value for terms in yielded for value in terms)))
         combiners: dict[SSAValue, te.Combiner] = {
             value: combiner
             for root in nest.roots
@@ -389,7 +390,7 @@ class _NestBody:
                 mapping[arg] = self._index(point.map, expr)
         for op in compute.body.block.ops:
             if not isinstance(op, te.YieldOp):
-                self.builder.insert(op.clone(mapping))
+                inserted(self.builder, leaf_operations.copy_of(op, mapping))
         for result, terms in zip(compute.outputs, compute.terms, strict=True):
             read = te.Read(result, point.map, point.pad)
             values = (mapping.get(term, term) for term in terms)
@@ -401,15 +402,15 @@ class _NestBody:
         for expr, predicate, number in point.guards:
             if pad is None:
                 assert point.pad is not None, "where there is no pad, the nest is inside"
-                pad = self.builder.insert(arith.ConstantOp(point.pad)).result
+                pad = inserted(self.builder, arith.ConstantOp(point.pad)).result
             index = self._index(point.map, expr)
-            limit = self.builder.insert(arith.ConstantOp.from_int_and_width(number, IndexType()))
-            holds = self.builder.insert(arith.CmpiOp(index, limit.result, predicate)).result
-            value = self.builder.insert(arith.SelectOp(holds, value, pad)).result
+            limit = inserted(self.builder, arith.ConstantOp.from_int_and_width(number, IndexType()))
+            holds = inserted(self.builder, arith.CmpiOp(index, limit.result, predicate)).result
+            value = inserted(self.builder, arith.SelectOp(holds, value, pad)).result
         return value
 
     def _index(self, map_: AffineMap, expr: AffineExpr) -> SSAValue:
         if isinstance(expr, AffineDimExpr):
             return self.variables[expr.position]
         of_one = AffineMapAttr(AffineMap(map_.num_dims, 0, (expr,)))
-        return self.builder.insert(affine.ApplyOp(self.variables, of_one)).result
+        return inserted(self.builder, affine.ApplyOp(self.variables, of_one)).result

@@ -17,6 +17,9 @@ from ....analysis.operations import operands_of
 from .functions import GELU, SIGMOID, Function
 from .lanes import Lanes, element_of, is_supported
 
+ENDS_OF_IDIOMS = (arith.DivfOp, arith.MulfOp)
+"""Kinds of operations that can be the last one of a function."""
+
 _ROOT_HALF = numbers.sqrt(0.5)
 
 

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import cast
+from typing import TypeGuard, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math, vector
@@ -30,9 +30,9 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.type import get_element_type_or_self
 
-from ....dialects.leaf_operations import leaf
+from ....dialects.leaf_operations import inserted, leaf, splat
+from ....dialects.type_memo import remembered
 from ....frozen import frozen
 
 Real = SSAValue | float
@@ -92,15 +92,25 @@ def is_supported(type_: Attribute) -> bool:
 
 def element_of(type_: Attribute) -> Attribute:
     """Of a vector, or the type itself."""
-    return get_element_type_or_self(type_)
+    return type_.element_type if is_vector(type_) else type_
+
+
+def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    return type(type_) is VectorType
+
+
+@remembered
+def _integers_of(type_: Attribute) -> Attribute:
+    """The type with integers of the size of its floats."""
+    return _with_element(type_, i32 if isinstance(element_of(type_), Float32Type) else i64)
 
 
 @lru_cache
 def _with_element(type_: Attribute, element: Attribute) -> Attribute:
     """The type with other elements."""
-    if element_of(type_) == type_:
+    if not is_vector(type_):
         return element
-    return VectorType(element, cast("VectorType[Attribute]", type_).get_shape())
+    return VectorType(element, type_.get_shape())
 
 
 @lru_cache(maxsize=256)
@@ -111,18 +121,19 @@ def _number(type_: Attribute, bits: int, value: float) -> Attribute:
     """
     element = element_of(type_)
     if isinstance(element, IntegerType):
-        number: float = int(value)
-        one: Attribute = IntegerAttr(int(value), cast(IntegerType, element))
-    else:
-        real = FloatAttr(value, cast(AnyFloat, element))
-        number, one = real.value.data, real
-    has_text = isinstance(number, int) or not number.is_integer() or abs(number) < 1e5
-    if (
-        element == type_ or not has_text
-    ):  # printed as 0x…, which xDSL 0.74 reads back as an integer inside `dense`
-        return one
-    shaped = cast("VectorType[IntegerType]", type_)
-    return DenseIntOrFPElementsAttr.from_list(shaped, cast("Sequence[int]", [number]))
+        whole = int(value)
+        return (
+            splat(type_, whole)
+            if is_vector(type_)
+            else IntegerAttr(whole, cast("IntegerType", element))
+        )
+    float_type = cast("AnyFloat", element)
+    (rounded,) = float_type.unpack(float_type.pack((value,)), 1)
+    # Others are printed as 0x…, which xDSL 0.74 reads back as an integer inside `dense`.
+    has_text = not rounded.is_integer() or abs(rounded) < 1e5
+    return (
+        splat(type_, rounded) if is_vector(type_) and has_text else FloatAttr(rounded, float_type)
+    )
 
 
 class Lanes:
@@ -137,8 +148,10 @@ class Lanes:
         self.builder = builder
         self.format = SINGLE if single else DOUBLE
         self.type = type_
-        self.integers = _with_element(type_, i32 if single else i64)
-        self._constants: dict[tuple[Attribute, int], SSAValue] = {}
+        self.integers = _integers_of(type_)
+        self._reals: dict[int, SSAValue] = {}
+        """constants, by their bits: an attribute takes longer to hash"""
+        self._integers: dict[int, SSAValue] = {}
 
     @staticmethod
     def holds_single(type_: Attribute) -> bool:
@@ -168,31 +181,35 @@ class Lanes:
         return self.emit(arith.TruncFOp(value, self.type))
 
     def emit(self, op: Operation) -> SSAValue:
-        return self.builder.insert(op).results[0]
+        (result,) = inserted(self.builder, op).results
+        return result
 
     # Constants.
 
     def real(self, value: Real) -> SSAValue:
         if isinstance(value, SSAValue):
             return value
-        key = (self.type, self.format.bits(value))
-        if key not in self._constants:
-            self._constants[key] = self._constant(_number(*key, value), self.type)
-        return self._constants[key]
+        bits = self.format.bits(value)
+        known = self._reals.get(bits)
+        if known is None:
+            known = self._constant(_number(self.type, bits, value), self.type)
+            self._reals[bits] = known
+        return known
 
     def integer(self, value: Integer) -> SSAValue:
         if isinstance(value, SSAValue):
             return value
-        key = (self.integers, value)
-        if key not in self._constants:
+        known = self._integers.get(value)
+        if known is None:
             half = 1 << (self.format.width - 1)
             signed = (value + half) % (2 * half) - half
-            self._constants[key] = self._constant(_number(*key, signed), self.integers)
-        return self._constants[key]
+            known = self._constant(_number(self.integers, value, signed), self.integers)
+            self._integers[value] = known
+        return known
 
     def _constant(self, value: Attribute, type_: Attribute) -> SSAValue:
         properties = {"value": value}
-        if type(value) is DenseIntOrFPElementsAttr or element_of(type_) == type_:
+        if type(value) is DenseIntOrFPElementsAttr or not is_vector(type_):
             return self._of(arith.ConstantOp, (), type_, properties)
         scalar = self._of(arith.ConstantOp, (), element_of(type_), properties)
         return self._of(vector.BroadcastOp, (scalar,), type_)

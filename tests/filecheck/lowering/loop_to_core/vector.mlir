@@ -243,3 +243,22 @@ func.func @triangle(%A: memref<64xf32>, %B: memref<64xf32>) {
   }
   func.return
 }
+
+// -----
+
+// In a function of several blocks, too.
+
+// CHECK-LABEL: func.func @blocks
+// CHECK:         %a = vector.load %A[%c0] : memref<64xf32>, vector<8xf32>
+// CHECK-NEXT:    vector.store %a, %B[%c0] : memref<64xf32>, vector<8xf32>
+// CHECK-NEXT:    cf.br ^[[END:.*]]
+// CHECK:       ^[[END]]:
+func.func @blocks(%A: memref<64xf32>, %B: memref<64xf32>) {
+  loop.for parallel vector "i" %i = 0 to 8 {
+    %a = loop.load %A[%i] : memref<64xf32>
+    loop.store %a, %B[%i] : memref<64xf32>
+  }
+  cf.br ^end
+^end:
+  func.return
+}
