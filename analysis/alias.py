@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ..dialects import loop
 from ..dialects.shaped import memref_type
