@@ -13,7 +13,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
-from ...dialects.graph import ConvOp, GraphOp, SliceOp
+from ...dialects.graph import ConvOp, GraphOp, MatmulOp, SliceOp
 from ...dialects.graph.expressions import built_before
 from ...dialects.shaped import shape_of, tensor_type
 from ...frozen import frozen
@@ -38,10 +38,10 @@ def is_of_strided_pixels(conv: ConvOp) -> bool:
 def take(conv: ConvOp, target: Target) -> None:
     """conv(x) with strides → conv(x[:, :, ::stride, …]) without, where the two kernels are predicted to take less time"""
     taken = SliceOp(conv.image, _slices(conv))
-    dense = _of_one_row(conv, taken)
-    constant = {1} if is_known(conv.weights) else set[int]()
-    before = _seconds(conv, constant, target)
-    after = _seconds(taken, set(), target) + _seconds(dense, constant, target)
+    product, is_constant = _of_pixels(conv, taken), is_known(conv.weights)
+    before = _seconds(conv, {1} if is_constant else set(), target)
+    after = _seconds(taken, set(), target)
+    after += _seconds(product, {0} if is_constant else set(), target)
     times = f"predicted to take {time_text(after)}, and else {time_text(before)}"
     if after >= before:
         remark(
@@ -64,13 +64,15 @@ def _slices(conv: ConvOp) -> list[slice]:
     return [slice(None), slice(None), *strides]
 
 
-def _of_one_row(conv: ConvOp, taken: SliceOp) -> ConvOp:
-    """The convolution of these pixels, to be looked at: without a border they are one axis."""
+def _of_pixels(conv: ConvOp, taken: SliceOp) -> MatmulOp:
+    """What the convolution of these pixels becomes, to be looked at: a product with their channels, whose columns are all pixels."""
     n, c, *extents = shape_of(taken.result)
     element = tensor_type(conv.image).get_element_type()
-    ones = [1] * (len(extents) - 1)
-    (image,) = Block(arg_types=[TensorType(element, (n, c, *ones, prod(extents)))]).args
-    return ConvOp(image, conv.weights)
+    types = [
+        TensorType(element, shape) for shape in (shape_of(conv.weights)[:2], (n, c, prod(extents)))
+    ]
+    weights, pixels = Block(arg_types=types).args
+    return MatmulOp(weights, pixels)
 
 
 def _seconds(op: GraphOp, constant: set[int], target: Target) -> float:
