@@ -9,7 +9,7 @@ from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from .session import Session
-from .tile_hints import ask_for_results, loop_with_terms, only_copy_in
+from .tile_hints import ask_for_results, go_on, loop_with_terms, only_copy_in
 
 
 class ConvolutionHints:
@@ -29,6 +29,10 @@ class ConvolutionHints:
         self.around, self.terms = around, summed[-2 if plan.has_whole_row else -1]
         """those over tiles, and the loop that hints are given in: not one that is written out"""
         self.channels = summed[-2] if plan.window_inside else summed[-1]
+        self.outside = [loop for loop in summed[: summed.index(self.channels)] if loop.trips != 1]
+        """the loops over the window around those, and over blocks of them"""
+        if plan.between_hints:
+            self.outside.remove(summed[-2])
         self.between = (
             summed[-2]
             if plan.between_hints
@@ -59,17 +63,21 @@ class ConvolutionHints:
         """Ask for the image: for elements of terms to come, to L1, and for the next tile's part of it, to L2, in all sums that use the present one."""
         plan, s = self.plan, self.s
         image = copy or self._buffer(self.c.left)
-        if plan.window_inside and plan.prefetch_terms:
-            ahead = -(-plan.prefetch_terms // self.c.extent((plan.summed[-1],)))
-            inside = "" if plan.has_whole_row else self.terms
-            self.loops += s.prefetch(image, self.channels, ahead, locality=3, inside=inside).loops
-        elif plan.prefetch_terms:
-            self.loops += s.prefetch(image, self.terms, plan.prefetch_terms, locality=3).loops
+        at = [loop for axis, loop in self.around.items() if axis in self.c.m and loop.trips != 1]
+        if plan.prefetch_terms:
+            ahead, inside = plan.prefetch_terms, ""
+            if plan.window_inside:
+                ahead = -(-ahead // self.c.extent((plan.summed[-1],)))
+                inside = "" if plan.has_whole_row else self.terms
+            runs, terms = [*at, *self.outside], self.channels.trips
+            goes_on = terms is not None and go_on(terms, in_parts=plan.between_hints > 0)
+            then = runs[-1] if goes_on and runs else ""
+            self.loops += s.prefetch(
+                image, self.channels, ahead, locality=3, inside=inside, then=then
+            ).loops
         if plan.prefetch_image:
-            at = [loop for axis, loop in self.around.items() if axis in self.c.m]
-            inner = [loop for loop in at if loop.trips != 1][-1]
             inside = self.between or self.terms
-            self.loops += s.prefetch(image, inner, locality=2, inside=inside).loops
+            self.loops += s.prefetch(image, at[-1], locality=2, inside=inside).loops
 
     def results(self) -> None:
         """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""

@@ -7,14 +7,11 @@ from math import prod
 from ...frozen import replaced
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
-from .cost import BESIDE_HINTS, terms_ahead
+from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
 from .terms_written_out import BETWEEN_HINTS, LINES_AT_ONCE
 
 LEAST_BETWEEN = BETWEEN_HINTS // 4
 """Terms of a part of a sum at least: the address of a hint takes about as many instructions as a term of a small tile has."""
-
-TIMES_ASKED = 3
-"""How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
 
 
 def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:

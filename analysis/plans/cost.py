@@ -36,6 +36,9 @@ took 1.02 to 1.04 times as long with hints as without where sums have 64 to 256 
 terms and 6 times.)
 """
 
+TIMES_ASKED = 3
+"""How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
+
 MOST_PIECES = 4096
 """Of an operand whose places in a cache are counted: what more of them repeat."""
 

@@ -8,14 +8,22 @@ from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, region_of
 from ...analysis.signature import is_of_caller
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
-from ...dialects.affine_substitution import difference, plus, substituted, sum_of
+from ...dialects.affine_substitution import (
+    difference,
+    plus,
+    product,
+    quotient,
+    substituted,
+    sum_of,
+    used_dims,
+)
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
@@ -72,6 +80,20 @@ class Parts:
 
 
 @frozen
+class Next:
+    """How the last iterations of a loop ask for what its first ones use in the next iteration of a loop around."""
+
+    position: int
+    """of that loop's variable among the values that the box is over"""
+    step: int
+    """what its variable will be larger by"""
+    passed: AffineExpr
+    """how many times the loop has ended when the iteration that is asked for comes, over those values: 0 or 1"""
+    back: int
+    """what the loop's own variable will be smaller by for each time"""
+
+
+@frozen
 class PrefetchPlan:
     """The loop, and the part of a buffer that one of its iterations uses."""
 
@@ -88,6 +110,7 @@ class PrefetchPlan:
     locality: int
     names: tuple[str, ...]
     parts: Parts | None
+    next: Next | None
     begins_lines: bool = True
     """whether what is asked for begins with a line of the cache, as all of an iteration's parts do"""
     keeps_accesses: ClassVar[bool] = True
@@ -100,6 +123,10 @@ class PrefetchPlan:
         builder = Builder(InsertPoint.before(first))
         dims = [dim_expr(n) for n in range(len(self.values))]
         dims[self.position] = plus(dims[self.position], self.ahead)
+        if (after := self.next) is not None:
+            for position, by in ((self.position, -after.back), (after.position, after.step)):
+                if by:
+                    dims[position] = sum_of(dims[position], product(after.passed, by))
         exprs = [substituted(low, dims) for low in self.box.lower]
         values = [*self.values, *(self.parts.values if self.parts else ())]
         extents = (self.parts.size,) if self.parts else self.box.extents
@@ -161,6 +188,10 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     The hints stand at the start of the loop's body, one for each cache line of that part. With `inside`, they stand at the
     start of that loop's body, and each iteration asks for as many elements as come to it: a cache line is asked for more than
     once where these are fewer than it has. What the loops from the one named down to `inside` count to must be known then.
+
+    With `then`, the number of iterations of `at` must be constant, and `distance` no more than that. Loops between are over blocks of
+    these iterations, or do not move what they use. Of blocks each goes on as a whole when half of what it asks for is beyond the end:
+    this is worked out once for all of its iterations.
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at)
@@ -203,6 +234,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         )
     outer = (*(op.induction_variable for op in (*loops_around(at), at)), *scop.parameters)
     parts = _shared_out(step, nest, at, root, box, len(outer)) if step.inside else None
+    following = _next(step, nest, at, box) if step.then else None
     return PrefetchPlan(
         nest,
         at,
@@ -215,6 +247,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         step.locality,
         _names(nest, name, len(box.extents)),
         parts,
+        following,
         parts is not None or _begin_lines(root, elements_of_a_line(root)),
     )
 
@@ -255,6 +288,58 @@ def _shared_out(
         size = -(-prod(pieces) * lines * line // count)
         size = size if size <= line else -(-size // line) * line
     return Parts(innermost, tuple(over), number, size, pieces, lines, line)
+
+
+def _next(step: Prefetch, nest: Nest, at: loop.ForOp, box: Box) -> Next:
+    """How hints go on in the next iteration of the loop `then`."""
+    then, around = nest.loop(step.then), loops_around(at)
+    if then not in around:
+        raise refuse(step, f"loop '{step.then}' is not around '{step.at}'")
+    variables, by = [op.induction_variable for op in around], at.step.value.data
+    begin, in_block = _from(step, nest, at, variables)
+    first, trips = begin, in_block
+    moving = {n for low in box.lower for n in used_dims(low)}
+    for n in reversed(range(around.index(then) + 1, len(around))):
+        block = around[n]
+        if first == dim_expr(n) and block.step.value.data == by * trips:
+            first, blocks = _from(step, nest, block, variables)
+            trips *= blocks
+        elif first == dim_expr(n) or n in moving:
+            name = block.loop_name.data
+            raise refuse(
+                step,
+                f"loop '{name}', between '{step.then}' and '{step.at}', moves what that one uses, and not by its blocks",
+            )
+    if step.distance > trips:
+        raise refuse(step, f"distance is {step.distance}, expected at most {trips} with 'then'")
+    ahead = step.distance * by
+    reached = plus(dim_expr(len(around)), ahead)
+    if in_block < trips:
+        reached = plus(begin, ahead + in_block * by // 2)
+    passed = quotient(difference(reached, first), trips * by)
+    position, further = around.index(then), then.step.value.data
+    back = trips * by - (further if first == dim_expr(position) else 0)
+    return Next(position, further, passed, back)
+
+
+def _from(
+    step: Prefetch, nest: Nest, for_op: loop.ForOp, variables: Sequence[SSAValue]
+) -> tuple[AffineExpr, int]:
+    """What a loop begins with, a number or the variable of a loop around, and how many iterations it has."""
+    trips, (starts, bases) = TripCount(nest, for_op).constant(), lower_bound(for_op)
+    start = starts[0] if len(starts) == 1 else None
+    if isinstance(start, AffineDimExpr) and bases[start.position] in variables:
+        start = dim_expr(variables.index(bases[start.position]))
+    elif not isinstance(start, AffineConstantExpr):
+        start = None
+    if trips is None or start is None:
+        name = for_op.loop_name.data
+        raise refuse(
+            step,
+            f"loop '{name}' has no constant number of iterations from a number or a loop around on",
+            remedy="leave out 'then'",
+        )
+    return start, trips
 
 
 def _counted_from(
