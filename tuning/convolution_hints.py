@@ -9,7 +9,7 @@ from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from .session import Session
-from .tile_hints import ask_for_results, go_on, loop_with_terms, only_copy_in
+from .tile_hints import ask_for_results, loop_with_terms, only_copy_in
 
 
 class ConvolutionHints:
@@ -29,10 +29,6 @@ class ConvolutionHints:
         self.around, self.terms = around, summed[-2 if plan.has_whole_row else -1]
         """those over tiles, and the loop that hints are given in: not one that is written out"""
         self.channels = summed[-2] if plan.window_inside else summed[-1]
-        self.outside = [loop for loop in summed[: summed.index(self.channels)] if loop.trips != 1]
-        """the loops over the window around those, and over blocks of them"""
-        if plan.between_hints:
-            self.outside.remove(summed[-2])
         self.between = (
             summed[-2]
             if plan.between_hints
@@ -69,9 +65,7 @@ class ConvolutionHints:
             if plan.window_inside:
                 ahead = -(-ahead // self.c.extent((plan.summed[-1],)))
                 inside = "" if plan.has_whole_row else self.terms
-            runs, terms = [*at, *self.outside], self.channels.trips
-            goes_on = terms is not None and go_on(terms, in_parts=plan.between_hints > 0)
-            then = runs[-1] if goes_on and runs else ""
+            then = at[-1] if at and plan.between_hints else ""
             self.loops += s.prefetch(
                 image, self.channels, ahead, locality=3, inside=inside, then=then
             ).loops

@@ -65,7 +65,8 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
     if is_kept and min(plan.mc, problem.m) > TIMES_ASKED * plan.mr:
         return 0
-    return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line))
+    in_parts = plan.kc >= problem.k
+    return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line), in_parts=in_parts)
 
 
 def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
@@ -80,10 +81,13 @@ def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     return _terms_ahead_of(known, plan, lines)
 
 
-def _terms_ahead_of(known: ContractionRates, plan: ContractionPlan, lines: int) -> int:
+def _terms_ahead_of(
+    known: ContractionRates, plan: ContractionPlan, lines: int, *, in_parts: bool = False
+) -> int:
     """As of `terms_ahead`, for a plan's tiles, of which each term asks for so many lines."""
     vectors = -(-plan.nr // known.lanes)
-    return terms_ahead(known.core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
+    sums, loads = plan.mr * vectors, plan.mr + vectors
+    return terms_ahead(known.core, sums, loads, lines, plan.kc, in_parts=in_parts)
 
 
 def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> int:

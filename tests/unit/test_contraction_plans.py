@@ -113,9 +113,9 @@ def test_rows_that_l1_keeps_are_asked_for_where_few_tiles_use_them(core: str):
         assert rows_ahead(Model(problem, target), by_columns) > 0
 
 
-@pytest.mark.parametrize(("terms", "goes_on"), [(32, True), (200, False)])
+@pytest.mark.parametrize(("terms", "goes_on"), [(32, True), (30, False), (200, False)])
 def test_hints_of_short_sums_go_on_with_the_next_panel(terms: int, goes_on: bool):
-    """Of long ones they would take instructions for each term, for the few that are beyond the end."""
+    """They are in parts of as many terms as are asked for ahead: the last one asks for the next columns."""
     lanes = 4 * Target.of("host").core.lanes(4)
     weights = np.ones((16, terms), np.float32)
     low = sw.jit(lambda x: weights @ x).lower(np.ones((terms, 5 * lanes), np.float32))
