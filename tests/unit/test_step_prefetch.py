@@ -184,6 +184,7 @@ def test_all_lines_of_a_tile_are_asked_for(tall: int, wide: int, sums: int, pane
     }
     for row, column in product(range(tall), range(2 * wide, 3 * wide)):
         assert any((row, column - back) in asked for back in range(16))
+    assert all(row < tall for row, _ in asked)
 
 
 def test_hints_say_what_is_only_written() -> None:

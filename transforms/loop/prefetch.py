@@ -51,8 +51,10 @@ class Parts:
     values: tuple[SSAValue, ...]
     iteration: AffineExpr
     """the number of an iteration, over the values of the box and then `values`"""
+    count: int
+    """how many iterations there are at most"""
     size: int
-    """elements of each part; whole lines, or part of one, where the box has several pieces"""
+    """elements of each part; whole lines where the box has several pieces"""
     pieces: tuple[int, ...]
     """along each axis of the box, how many pieces of neighbours in memory it has there"""
     lines: int
@@ -61,14 +63,22 @@ class Parts:
     """elements of a cache line"""
 
     def position(self, within: AffineExpr) -> tuple[AffineExpr, ...]:
-        """Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted."""
+        """
+        Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted: where these are no
+        multiple of the iterations, some are asked for twice, rather than others beyond the last one.
+        """
         zero, last = constant_expr(0), len(self.pieces) - 1
         if prod(self.pieces) == 1:
             return (*(zero for _ in range(last)), self.iteration * self.size + within)
-        if self.size % self.line:
-            rest = self.iteration * self.size // self.line
+        every = prod(self.pieces) * self.lines
+        if every % self.count == 0:
+            rest = self.iteration * (every // self.count)
+        elif self.count % every == 0:
+            rest = self.iteration // (self.count // every)
         else:
-            rest = self.iteration * (self.size // self.line) + within // self.line
+            rest = self.iteration * every // self.count
+        if self.size > self.line:
+            rest += within // self.line
         index = [zero for _ in self.pieces]
         counts = (*self.pieces[:last], self.lines)
         for axis in (n for n in reversed(range(last + 1)) if counts[n] > 1):
@@ -282,12 +292,8 @@ def _shared_out(
     pieces, piece = _pieces(buffer, box.extents)
     line = elements_of_a_line(buffer)
     lines = -(-piece // line) if _begin_lines(buffer, line) else 1 - (1 - piece) // line
-    if prod(pieces) == 1:
-        size = -(-piece // count)
-    else:
-        size = -(-prod(pieces) * lines * line // count)
-        size = size if size <= line else -(-size // line) * line
-    return Parts(innermost, tuple(over), number, size, pieces, lines, line)
+    size = -(-piece // count) if prod(pieces) == 1 else -(-prod(pieces) * lines // count) * line
+    return Parts(innermost, tuple(over), number, count, size, pieces, lines, line)
 
 
 def _next(step: Prefetch, nest: Nest, at: loop.ForOp, box: Box) -> Next:

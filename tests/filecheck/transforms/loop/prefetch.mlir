@@ -115,14 +115,15 @@ func.func private @panels(%B: memref<5x4x8xi32>, %C: memref<5x8xi32>, %size: ind
   func.return
 }
 
-// Three rows of 32 elements are six lines, for which there are 24 iterations, or 4: two of these lines in each of them then.
+// Three rows of 32 elements are six lines, for which there are 24 iterations, or 4: two of these lines in each of them then, some for
+// the second time, and none beyond the last one.
 // STEPS-LABEL: func.func private @tiles
 // STEPS:            loop.for reduction "k" %k = 0 to 6 {
-// STEPS-NEXT:         loop.prefetch %C[(%m * 24 + %k * 4) floordiv 16 floordiv 2, %n * 32 + 32 + (%m * 24 + %k * 4) floordiv 16 mod 2 * 16], write, locality<3>
+// STEPS-NEXT:         loop.prefetch %C[(%m * 6 + %k) floordiv 4 floordiv 2, %n * 32 + 32 + (%m * 6 + %k) floordiv 4 mod 2 * 16], write, locality<3>
 // ROWS-LABEL: func.func private @tiles
 // ROWS:           loop.for reduction "m" %m = 0 to 4 {
 // ROWS-NEXT:        loop.for parallel "C.prefetch0" %C_prefetch0 = 0 to 32 step 16 {
-// ROWS-NEXT:          loop.prefetch %C[(%m * 2 + %C_prefetch0 floordiv 16) floordiv 2, %n * 32 + 32 + (%m * 2 + %C_prefetch0 floordiv 16) mod 2 * 16], write, locality<3>
+// ROWS-NEXT:          loop.prefetch %C[(%m * 6 floordiv 4 + %C_prefetch0 floordiv 16) floordiv 2, %n * 32 + 32 + (%m * 6 floordiv 4 + %C_prefetch0 floordiv 16) mod 2 * 16], write, locality<3>
 // Beyond the last term the first ones of the next columns are asked for: all rows of tiles have the same of these.
 // NEXT-LABEL: func.func private @tiles
 // NEXT:           loop.for reduction "k" %k = 0 to 6 {
