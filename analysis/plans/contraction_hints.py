@@ -54,8 +54,8 @@ def asks_for_rows(known: ContractionRates, problem: Problem, plan: ContractionPl
 
 def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     """
-    How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own. 0 where L1 keeps them for more
-    tiles than are to ask for the same lines.
+    How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own. 0 where L1 keeps all
+    of them, or one panel for more tiles than are to ask for the same lines.
     """
     problem, right, line = known.problem, known.problem.right, known.level_1.line_bytes
     is_apart = right.along == 1 and (right.summed or 0) * right.stored_bytes >= line
@@ -63,7 +63,8 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     if not (is_apart and is_left_there and known.target.takes_hints_in_sums):
         return 0
     is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
-    if is_kept and min(plan.mc, problem.m) > TIMES_ASKED * plan.mr:
+    is_kept_long = is_kept and min(plan.mc, problem.m) > TIMES_ASKED * plan.mr
+    if is_kept_long or known.right_bytes <= known.near_1:
         return 0
     in_parts = plan.kc >= problem.k
     return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line), in_parts=in_parts)

@@ -111,6 +111,10 @@ def test_rows_that_l1_keeps_are_asked_for_where_few_tiles_use_them(core: str):
         assert (rows_ahead(Model(problem, target), plan) > 0) == asks
         by_columns = replace(plan, mc=6, innermost="n")
         assert rows_ahead(Model(problem, target), by_columns) > 0
+    small = problem_of(product(6, 96, 32))
+    assert not rows_ahead(
+        Model(small, target), ContractionPlan(False, 6, 48, 6, 96, 32, "m", *[False] * 5)
+    )
 
 
 @pytest.mark.parametrize(("terms", "goes_on"), [(32, True), (30, False), (200, False)])
