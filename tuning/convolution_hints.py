@@ -59,17 +59,19 @@ class ConvolutionHints:
         """Ask for the image: for elements of terms to come, to L1, and for the next tile's part of it, to L2, in all sums that use the present one."""
         plan, s = self.plan, self.s
         image = copy or self._buffer(self.c.left)
-        if plan.window_inside and plan.prefetch_terms:
-            ahead = -(-plan.prefetch_terms // self.c.extent((plan.summed[-1],)))
-            inside = "" if plan.has_whole_row else self.terms
-            self.loops += s.prefetch(image, self.channels, ahead, locality=3, inside=inside).loops
-        elif plan.prefetch_terms:
-            self.loops += s.prefetch(image, self.terms, plan.prefetch_terms, locality=3).loops
+        at = [loop for axis, loop in self.around.items() if axis in self.c.m and loop.trips != 1]
+        if plan.prefetch_terms:
+            ahead, inside = plan.prefetch_terms, ""
+            if plan.window_inside:
+                ahead = -(-ahead // self.c.extent((plan.summed[-1],)))
+                inside = "" if plan.has_whole_row else self.terms
+            then = at[-1] if at and plan.between_hints else ""
+            self.loops += s.prefetch(
+                image, self.channels, ahead, locality=3, inside=inside, then=then
+            ).loops
         if plan.prefetch_image:
-            at = [loop for axis, loop in self.around.items() if axis in self.c.m]
-            inner = [loop for loop in at if loop.trips != 1][-1]
             inside = self.between or self.terms
-            self.loops += s.prefetch(image, inner, locality=2, inside=inside).loops
+            self.loops += s.prefetch(image, at[-1], locality=2, inside=inside).loops
 
     def results(self) -> None:
         """While a tile is computed, ask for the next one's part of the result, or of what it is finished with."""

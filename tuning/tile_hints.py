@@ -82,14 +82,31 @@ class Hints:
 
         self.loops += ask_for_results(self.s, results, loops, inside)
 
-    def terms_ahead(self, rows: BufferHandle, ahead: int) -> None:
-        """Ask for what terms read of some rows, so many terms ahead, if that is not 0: to L1. The last columns may be read in a copy instead."""
+    def terms_ahead(
+        self, rows: BufferHandle, ahead: int, around: Iterable[LoopHandle] = ()
+    ) -> None:
+        """
+        Ask for what terms read of some rows, so many terms ahead, if that is not 0: to L1. The last columns may be read in a copy instead.
+        Of a sum in parts, as one is of which that many terms are a part, the last one asks for the first terms in the next iteration of the loop
+        `around` it that moves the rows. Those of panels are one after the other in memory.
+        """
         if not ahead:
             return
         uses = [use.operation for use in rows.value.uses]
-        for summed in map(self.terms, self._sums):
-            if any(summed.op.is_ancestor(use) for use in uses):
-                self.loops += self.s.prefetch(rows, summed, ahead, locality=3).loops
+        loops = [loop for loop in around if loop.trips != 1]
+        for summed in self._sums:
+            if not any(summed.op.is_ancestor(use) for use in uses):
+                continue
+            then = next((loop for loop in loops if is_in(self.terms(summed), loop)), None)
+            if then and summed not in self._parts and self._is_of_parts(ahead):
+                self._parts[summed] = self.s.cut(summed, ahead, "part", "term", "perfect")
+            terms = self.terms(summed)
+            follows = then if then and summed in self._parts else ""
+            self.loops += self.s.prefetch(rows, terms, ahead, locality=3, then=follows).loops
+
+    def _is_of_parts(self, ahead: int) -> bool:
+        """Whether a sum has several parts of so many terms, and is too short for others."""
+        return self._kc < 2 * BETWEEN_HINTS and self._kc % ahead == 0
 
     def terms(self, summed: LoopHandle) -> LoopHandle:
         """The loop over the terms of a tile, or of a part of them, that a loop over all of them has become."""

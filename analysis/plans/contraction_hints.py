@@ -5,7 +5,7 @@ from __future__ import annotations
 from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
-from .cost import BESIDE_HINTS, terms_ahead
+from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
 
 
 def asks_for_result(
@@ -47,13 +47,21 @@ def asks_for_rows(known: ContractionRates, problem: Problem, plan: ContractionPl
 
 
 def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
-    """How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own."""
+    """
+    How many terms ahead tiles ask for rows of B that they read where they are, if these are lines of their own. 0 where L1 keeps all
+    of them, or one panel for more tiles than are to ask for the same lines.
+    """
     problem, right, line = known.problem, known.problem.right, known.level_1.line_bytes
     is_apart = right.along == 1 and (right.summed or 0) * right.stored_bytes >= line
     is_left_there = not (plan.turned or right.computing or problem.is_of_one_buffer)
     if not (is_apart and is_left_there and known.target.takes_hints_in_sums):
         return 0
-    return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line))
+    is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
+    is_kept_long = is_kept and min(plan.mc, problem.m) > TIMES_ASKED * plan.mr
+    if is_kept_long or known.right_bytes <= known.near_1:
+        return 0
+    in_parts = plan.kc >= problem.k
+    return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line), in_parts=in_parts)
 
 
 def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
@@ -68,10 +76,13 @@ def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     return _terms_ahead_of(known, plan, lines)
 
 
-def _terms_ahead_of(known: ContractionRates, plan: ContractionPlan, lines: int) -> int:
+def _terms_ahead_of(
+    known: ContractionRates, plan: ContractionPlan, lines: int, *, in_parts: bool = False
+) -> int:
     """As of `terms_ahead`, for a plan's tiles, of which each term asks for so many lines."""
     vectors = -(-plan.nr // known.lanes)
-    return terms_ahead(known.core, plan.mr * vectors, plan.mr + vectors, lines, plan.kc)
+    sums, loads = plan.mr * vectors, plan.mr + vectors
+    return terms_ahead(known.core, sums, loads, lines, plan.kc, in_parts=in_parts)
 
 
 def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> int:

@@ -7,14 +7,11 @@ from math import prod
 from ...frozen import replaced
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
-from .cost import BESIDE_HINTS, terms_ahead
+from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
 from .terms_written_out import BETWEEN_HINTS, LINES_AT_ONCE
 
 LEAST_BETWEEN = BETWEEN_HINTS // 4
 """Terms of a part of a sum at least: the address of a hint takes about as many instructions as a term of a small tile has."""
-
-TIMES_ASKED = 3
-"""How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
 
 
 def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
@@ -60,7 +57,8 @@ def image_terms_ahead(model: Model, plan: ConvolutionPlan) -> int:
     loads = model.loaded(plan, c.left) * model.shared(plan) + model.loaded(plan, c.right)
     lines = model.asked_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
     terms = model.terms_of_channels(plan)
-    return terms_ahead(model.core, model.accumulators(plan), loads, lines, terms)
+    in_parts = not (model.has_window or plan.block)
+    return terms_ahead(model.core, model.accumulators(plan), loads, lines, terms, in_parts=in_parts)
 
 
 def asks_for_weights(model: Model, plan: ConvolutionPlan) -> bool:
@@ -100,8 +98,10 @@ def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
     4, in tiles of 14 x 32 over 64 channels of 56 x 56; those of 32 took 0.99.)
     """
     *others, last = (model.extents[axis] for axis in plan.summed)
-    if plan.written_out or any(extent > 1 for extent in others) or last < 2 * BETWEEN_HINTS:
+    if plan.written_out or any(extent > 1 for extent in others):
         return 0
+    if last < 2 * BETWEEN_HINTS:  # those of which each asks for the next one
+        return 0 if model.has_window or plan.block else plan.prefetch_terms
     hints = _hints_of_results(model, plan) + _hints_of_image(model, plan)
     if not hints:
         return 0

@@ -13,7 +13,7 @@ from ...frozen import frozen
 from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
-from .terms_written_out import control_cycles, control_instructions
+from .terms_written_out import BETWEEN_HINTS, control_cycles, control_instructions
 
 RESOLUTION = 1.02
 """Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
@@ -35,6 +35,9 @@ what it loads itself waits behind them, and behind those of the tile before, whi
 took 1.02 to 1.04 times as long with hints as without where sums have 64 to 256 terms, and tiles compute 1 to 4 times as long; 0.98 with 384
 terms and 6 times.)
 """
+
+TIMES_ASKED = 3
+"""How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
 
 MOST_PIECES = 4096
 """Of an operand whose places in a cache are counted: what more of them repeat."""
@@ -278,7 +281,9 @@ class TileSteps:
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 
-def terms_ahead(core: Core, sums: float, loads: float, lines: float, terms: int) -> int:
+def terms_ahead(
+    core: Core, sums: float, loads: float, lines: float, terms: int, *, in_parts: bool = False
+) -> int:
     """
     How many terms ahead a tile asks L1 for the rows of an operand that it reads where they are. It is 0 where the sum has few terms,
     or loads leave no port to the hints of a term, which are among the `lines` that come to L1 meanwhile.
@@ -287,11 +292,17 @@ def terms_ahead(core: Core, sums: float, loads: float, lines: float, terms: int)
     Architectures Optimization Reference Manual, "Data Prefetching".) Rows that are lines of their own are asked for when their loads are
     under way: terms that are nearer than these have been asked for already. (In 13 x 32 tiles with B's rows 3136 bytes apart in L2,
     181 GFLOP/s became 198 on Intel's Granite Rapids; 203 are reached with all in L1.)
+
+    Of sums that are short beside that, much would be asked for beyond the end. Where they may be `in_parts`, each part asks for the next
+    one, and the last one for the first of the next tile: as many terms ahead as a part has, half to twice as many as would be else.
     """
     ahead = max(int(core.terms_under_way(sums, loads)), 1)
     # A hint brings nothing to registers: it takes a port of L1, of which cores that begin few loads of full vectors leave some.
     ports = max(core.l1_ports, core.load_ports)
     has_room = (loads + lines) / ports <= sums / core.fma_ports
+    if in_parts and has_room and terms < 2 * BETWEEN_HINTS:
+        parts = [n for n in range(-(-ahead // 2), min(2 * ahead, terms // 2) + 1) if terms % n == 0]
+        return min(parts, key=lambda n: abs(n - ahead), default=0)
     return ahead if has_room and terms >= 2 * ahead else 0
 
 

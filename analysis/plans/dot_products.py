@@ -131,8 +131,8 @@ class _Model(ContractionRates):
         """
         A step of the sum loads a vector for each row and column of the tile. Columns come from L1 where all of
         them stay there; rows come from beyond it for the first tile of columns, and for all where they do not stay
-        beside one tile of columns and the next rows, if these are asked for to L1. A part of what comes from beyond it is not hidden by
-        arithmetic, as of what tiles of other products bring.
+        beside one tile of columns and the next rows, if these are asked for to L1. Hints stand beside the vectors of rows. A part of what comes
+        from beyond L1 is not hidden by arithmetic, as of what tiles of other products bring.
         """
         problem, core, batch = self.problem, self.core, self.problem.batch
         wide, tall = plan.nr, plan.mr
@@ -149,13 +149,16 @@ class _Model(ContractionRates):
             (problem.m // tall, tall, problem.n % wide),
             (1, problem.m % tall, problem.n % wide),
         ]
+        # A hint takes a port of L1, whichever level a load waits for.
+        hint = 1 / max(core.l1_ports, core.load_ports) if plan.prefetch else 0.0
         steps = -(-problem.k // self.width)
         cycles = 0.0
         for count, rows, columns in parts:
             if not rows or not columns:
                 continue
             loads = rows * row_load + columns * column_load
-            step = max(rows * columns / core.fma_ports, loads, core.fma_latency + 1)
+            near = rows * (self.near_row_load + hint) + columns * self.near_load
+            step = max(rows * columns / core.fma_ports, loads, near, core.fma_latency + 1)
             step += self.unhidden * (rows * from_l2[0] + columns * from_l2[1])
             ending = rows * columns * self.ending + core.mispredict
             cycles += count * (steps * step + ending)

@@ -36,6 +36,7 @@ _MEANINGS: dict[str, str] = {
     "pads": "The same for each axis of the scratch buffer; empty for none.",
     "distance": "How many iterations ahead.",
     "inside": "A loop further in, whose iterations share the elements out; empty for none, and all hints at the start.",
+    "then": "A loop around, in whose next iteration `at` goes on after its last one; empty where hints go on beyond that.",
     "locality": "From 0, used once, to 3, used often: how near the caches are that it is brought to.",
     "axis": "The axis to pad, counted from 0; the stride is that of the axis before it.",
     "offset": "What the stride is to be modulo `factor`.",
@@ -78,6 +79,7 @@ _OF_LOOPS_OR_BUFFERS = (
     "after",
     "along",
     "inside",
+    "then",
     "fuse.inner",
     "reorder.order",
 )

@@ -11,6 +11,7 @@ from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractio
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans import dot_products
 from stepwell.analysis.plans.contraction_cost import Model
+from stepwell.analysis.plans.contraction_hints import rows_ahead
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
 from stepwell.analysis.plans.cost import lost_part
@@ -82,6 +83,61 @@ def test_a_larger_second_cache_has_larger_blocks(
     assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
     for bytes_, megabytes in zip(sizes, (1, 2, 4), strict=True):
         assert bytes_ <= megabytes << 20
+
+
+@pytest.mark.parametrize("core", ["zen4", "sapphire-rapids"])
+def test_rows_that_l1_keeps_are_asked_for_where_few_tiles_use_them(core: str):
+    """Tiles of all rows ask for the same lines of a panel: each of them three times at most, or not at all."""
+    target = Target.parse(core)
+    for rows, terms, asks in ((16, 32, True), (192, 32, False), (192, 2048, True)):
+        problem = problem_of(product(rows, 3136, terms))
+        tile = (6, 4 * target.core.lanes(4))
+        plan = ContractionPlan(
+            False,
+            *tile,
+            rows,
+            3136,
+            terms,
+            "m",
+            True,
+            False,
+            False,
+            False,
+            False,
+            False,
+            False,
+            False,
+        )
+        assert (rows_ahead(Model(problem, target), plan) > 0) == asks
+        by_columns = replace(plan, mc=6, innermost="n")
+        assert rows_ahead(Model(problem, target), by_columns) > 0
+    small = problem_of(product(6, 96, 32))
+    assert not rows_ahead(
+        Model(small, target), ContractionPlan(False, 6, 48, 6, 96, 32, "m", *[False] * 5)
+    )
+
+
+@pytest.mark.parametrize(("terms", "goes_on"), [(32, True), (30, False), (200, False)])
+def test_hints_of_short_sums_go_on_with_the_next_panel(terms: int, goes_on: bool):
+    """They are in parts of as many terms as are asked for ahead: the last one asks for the next columns."""
+    lanes = 4 * Target.of("host").core.lanes(4)
+    weights = np.ones((16, terms), np.float32)
+    low = sw.jit(lambda x: weights @ x).lower(np.ones((terms, 5 * lanes), np.float32))
+    module = low.unscheduled()
+    (kernel,) = kernels(module)
+    facts = facts_of_loops(kernel).facts
+    (found,) = find_contractions(facts)
+    (choice,) = Contractions().propose(facts, Target.of("host"), 1)
+    plan = ContractionPlan(
+        False, 6, lanes, 16, 5 * lanes, terms, "m", True, False, True, False, False, False, False,
+        False, prefetch_terms=8,
+    )  # fmt: skip
+    assert schedule_with(module, kernel, replace(choice, plan=plan), Target.of("host"))
+    hints = [op for op in kernel.walk() if isinstance(op, loop.PrefetchOp)]
+    assert len(hints) == 2 and found.extent(found.k) == terms
+    for hint in hints:
+        row, column = hint.map.data.results
+        assert (f"floordiv {terms}" in f"{row} {column}") == goes_on
 
 
 def test_blocks_of_k_are_outside_where_operands_leave_l2(squares: dict[int, Contraction]):

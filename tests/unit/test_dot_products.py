@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.facts import facts_of_loops, find_contractions
+from stepwell.analysis.plans import dot_products
 from stepwell.analysis.plans.dot_products import DotProductPlan
 from stepwell.targets.target import Target
 from stepwell.tuning.rules import kernels, proposals
@@ -109,3 +112,21 @@ def test_many_columns_are_left_to_tiles_where_rows_across_two_lines_take_longer(
 def test_many_columns_are_left_to_tiles_that_bring_less_from_l2() -> None:
     """Each step of dot products brings a vector for each row and each column of a tile, and a part of that is never hidden."""
     assert not is_chosen(Target.parse("zen4"), 802, 67, 1226, np.float32)
+
+
+def test_hints_for_rows_take_ports_of_loads() -> None:
+    """With AVX2 ten multiply-adds take five cycles, and seven loads with five hints six; of three rows and four columns hints take nothing."""
+    target = Target.parse("x86-64-v3")
+    a, b = integers(2048, 512), integers(512, 49)
+    schedule = sw.Schedule(sw.jit(lambda a, b: a @ b, target="x86-64-v3").lower(a, b))
+    (function,) = kernels(schedule.module)
+    facts = facts_of_loops(function).facts
+    (found,) = find_contractions(facts)
+    for rows, columns, is_slower in ((5, 2, True), (3, 4, False)):
+        asking = DotProductPlan(rows, columns, 8, 320, 3)
+        times = [
+            dict(dot_products.cost(plan, found, target).terms)["arithmetic"]
+            for plan in (asking, replace(asking, prefetch=0))
+        ]
+        assert (times[0] > 1.1 * times[1]) == is_slower
+    assert not is_chosen(target, 2048, 49, 512, np.float32)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepwell.analysis.dependence import Dependences
+from stepwell.dialects.loop import PrefetchOp
 from stepwell.dialects.schedule import Step
 from stepwell.dialects.schedule.steps import Prefetch, Split, Stage, Unroll, Vectorize
 from stepwell.frontend.text import parse_text
@@ -74,6 +75,7 @@ STEPS: dict[str, list[Step]] = {
         Prefetch("f/A", "i", inside="j.inner"),
     ],
     "a part of a column in each iteration inside": [Prefetch("f/C", "i", 2, inside="j")],
+    "that goes on in the next row": [Prefetch("f/A", "j", then="i")],
     "where nothing runs": [Split("f/i", 40, tail="peel"), Prefetch("f/A", "i.inner")],
 }
 
@@ -89,6 +91,34 @@ def test_results_stay(steps: list[Step]) -> None:
 def test_bounds(bounds: str) -> None:
     for at in "ij":
         check_extents(rows(bounds), Prefetch("f/A", at, 3), extents=EXTENTS)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 40), st.integers(2, 30), st.sampled_from((1, 2, 3)), st.integers(-4, 4))
+def test_hints_go_on_in_the_next_iteration_around(
+    distance: int, terms: int, step: int, first: int
+) -> None:
+    """So many iterations later is what is asked for, also beyond the last one of a loop."""
+    distance, end = min(distance, terms), first + step * terms
+    program = function(
+        [("A", "memref<9x200xi32>"), ("C", "memref<9xi32>")],
+        f"""
+  loop.for parallel "t" %t = 2 to 9 step 2 {{
+    loop.for serial "k" %k = {first} to {end} step {step} {{
+      %a = loop.load %A[%t, %k + 20] : memref<9x200xi32>
+      loop.store %a, %C[%t] : memref<9xi32>
+    }}
+  }}""",
+    )
+    nests = Nests(parse_text(program, "<text>"))
+    apply(Prefetch("f/A", "k", distance, then="t"), nests)
+    nest, _ = nests.resolve("f/")
+    (hint,) = (op for op in nest.function.walk() if isinstance(op, PrefetchOp))
+    places = [(t, k) for t in (2, 4, 6, 8) for k in range(first, end, step)]
+    loops = [nest.loop(name).induction_variable for name in "tk"]
+    for place, later in zip(places, places[distance:], strict=False):
+        values = [dict(zip(loops, place, strict=True))[value] for value in hint.operands_]
+        assert hint.map.data.eval(values, []) == (later[0], later[1] + 20)
 
 
 def test_negative_bounds_and_a_step() -> None:
@@ -154,6 +184,7 @@ def test_all_lines_of_a_tile_are_asked_for(tall: int, wide: int, sums: int, pane
     }
     for row, column in product(range(tall), range(2 * wide, 3 * wide)):
         assert any((row, column - back) in asked for back in range(16))
+    assert all(row < tall for row, _ in asked)
 
 
 def test_hints_say_what_is_only_written() -> None:

@@ -13,7 +13,7 @@ from ...analysis.levels import Level
 from ...analysis.operations import operations_in
 from ...analysis.plans.cost import time_text
 from ...analysis.plans.operation_cost import predicted_alone
-from ...dialects.graph import ConvOp, GraphOp, SliceOp
+from ...dialects.graph import ConvOp, GraphOp, MatmulOp, SliceOp
 from ...dialects.graph.expressions import built_before
 from ...dialects.shaped import shape_of, tensor_type
 from ...frozen import frozen
@@ -37,10 +37,11 @@ def is_of_strided_pixels(conv: ConvOp) -> bool:
 
 def take(conv: ConvOp, target: Target) -> None:
     """conv(x) with strides → conv(x[:, :, ::stride, …]) without, where the two kernels are predicted to take less time"""
-    constant = {1} if is_known(conv.weights) else set[int]()
-    before = _seconds(conv, constant, target)
-    taken, dense = _to_be_looked_at(conv)
-    after = _seconds(taken, set(), target) + _seconds(dense, constant, target)
+    taken, product = _to_be_looked_at(conv)
+    is_constant = is_known(conv.weights)
+    before = _seconds(conv, {1} if is_constant else set(), target)
+    after = _seconds(taken, set(), target)
+    after += _seconds(product, {0} if is_constant else set(), target)
     times = f"predicted to take {time_text(after)}, and else {time_text(before)}"
     if after >= before:
         remark(
@@ -62,18 +63,20 @@ def _slices(conv: ConvOp) -> list[slice]:
     return [slice(None), slice(None), *strides]
 
 
-def _to_be_looked_at(conv: ConvOp) -> tuple[SliceOp, ConvOp]:
+def _to_be_looked_at(conv: ConvOp) -> tuple[SliceOp, MatmulOp]:
     """
-    What takes the pixels of some image, and the convolution of these: without a border they are one axis. The program's own image and
-    weights are not used by them.
+    What takes the pixels of some image, and what the convolution of these becomes: a product of weights with their channels, whose columns are
+    all pixels. The program's own image and weights are not used by them.
     """
-    image, weights = Block(arg_types=[conv.image.type, conv.weights.type]).args
+    (image,) = Block(arg_types=[conv.image.type]).args
     taken = SliceOp(image, _slices(conv))
     n, c, *extents = shape_of(taken.result)
     element = tensor_type(image).get_element_type()
-    ones = [1] * (len(extents) - 1)
-    (row,) = Block(arg_types=[TensorType(element, (n, c, *ones, prod(extents)))]).args
-    return taken, ConvOp(row, weights)
+    types = [
+        TensorType(element, shape) for shape in (shape_of(conv.weights)[:2], (n, c, prod(extents)))
+    ]
+    weights, pixels = Block(arg_types=types).args
+    return taken, MatmulOp(weights, pixels)
 
 
 def _seconds(op: GraphOp, constant: set[int], target: Target) -> float:

@@ -8,14 +8,22 @@ from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, region_of
 from ...analysis.signature import is_of_caller
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
-from ...dialects.affine_substitution import difference, plus, substituted, sum_of
+from ...dialects.affine_substitution import (
+    difference,
+    plus,
+    product,
+    quotient,
+    substituted,
+    sum_of,
+    used_dims,
+)
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
@@ -43,8 +51,10 @@ class Parts:
     values: tuple[SSAValue, ...]
     iteration: AffineExpr
     """the number of an iteration, over the values of the box and then `values`"""
+    count: int
+    """how many iterations there are at most"""
     size: int
-    """elements of each part; whole lines, or part of one, where the box has several pieces"""
+    """elements of each part; whole lines where the box has several pieces"""
     pieces: tuple[int, ...]
     """along each axis of the box, how many pieces of neighbours in memory it has there"""
     lines: int
@@ -53,14 +63,22 @@ class Parts:
     """elements of a cache line"""
 
     def position(self, within: AffineExpr) -> tuple[AffineExpr, ...]:
-        """Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted."""
+        """
+        Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted: where these are no
+        multiple of the iterations, some are asked for twice, rather than others beyond the last one.
+        """
         zero, last = constant_expr(0), len(self.pieces) - 1
         if prod(self.pieces) == 1:
             return (*(zero for _ in range(last)), self.iteration * self.size + within)
-        if self.size % self.line:
-            rest = self.iteration * self.size // self.line
+        every = prod(self.pieces) * self.lines
+        if every % self.count == 0:
+            rest = self.iteration * (every // self.count)
+        elif self.count % every == 0:
+            rest = self.iteration // (self.count // every)
         else:
-            rest = self.iteration * (self.size // self.line) + within // self.line
+            rest = self.iteration * every // self.count
+        if self.size > self.line:
+            rest += within // self.line
         index = [zero for _ in self.pieces]
         counts = (*self.pieces[:last], self.lines)
         for axis in (n for n in reversed(range(last + 1)) if counts[n] > 1):
@@ -69,6 +87,20 @@ class Parts:
                 break
             index[axis], rest = rest % counts[axis], rest // counts[axis]
         return (*index[:last], index[last] * self.line)
+
+
+@frozen
+class Next:
+    """How the last iterations of a loop ask for what its first ones use in the next iteration of a loop around."""
+
+    position: int
+    """of that loop's variable among the values that the box is over"""
+    step: int
+    """what its variable will be larger by"""
+    passed: AffineExpr
+    """how many times the loop has ended when the iteration that is asked for comes, over those values: 0 or 1"""
+    back: int
+    """what the loop's own variable will be smaller by for each time"""
 
 
 @frozen
@@ -88,6 +120,7 @@ class PrefetchPlan:
     locality: int
     names: tuple[str, ...]
     parts: Parts | None
+    next: Next | None
     begins_lines: bool = True
     """whether what is asked for begins with a line of the cache, as all of an iteration's parts do"""
     keeps_accesses: ClassVar[bool] = True
@@ -100,6 +133,10 @@ class PrefetchPlan:
         builder = Builder(InsertPoint.before(first))
         dims = [dim_expr(n) for n in range(len(self.values))]
         dims[self.position] = plus(dims[self.position], self.ahead)
+        if (after := self.next) is not None:
+            for position, by in ((self.position, -after.back), (after.position, after.step)):
+                if by:
+                    dims[position] = sum_of(dims[position], product(after.passed, by))
         exprs = [substituted(low, dims) for low in self.box.lower]
         values = [*self.values, *(self.parts.values if self.parts else ())]
         extents = (self.parts.size,) if self.parts else self.box.extents
@@ -161,6 +198,10 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     The hints stand at the start of the loop's body, one for each cache line of that part. With `inside`, they stand at the
     start of that loop's body, and each iteration asks for as many elements as come to it: a cache line is asked for more than
     once where these are fewer than it has. What the loops from the one named down to `inside` count to must be known then.
+
+    With `then`, the number of iterations of `at` must be constant, and `distance` no more than that. Loops between are over blocks of
+    these iterations, or do not move what they use. Of blocks each goes on as a whole when half of what it asks for is beyond the end:
+    this is worked out once for all of its iterations.
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at)
@@ -203,6 +244,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         )
     outer = (*(op.induction_variable for op in (*loops_around(at), at)), *scop.parameters)
     parts = _shared_out(step, nest, at, root, box, len(outer)) if step.inside else None
+    following = _next(step, nest, at, box) if step.then else None
     return PrefetchPlan(
         nest,
         at,
@@ -215,6 +257,7 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
         step.locality,
         _names(nest, name, len(box.extents)),
         parts,
+        following,
         parts is not None or _begin_lines(root, elements_of_a_line(root)),
     )
 
@@ -249,12 +292,60 @@ def _shared_out(
     pieces, piece = _pieces(buffer, box.extents)
     line = elements_of_a_line(buffer)
     lines = -(-piece // line) if _begin_lines(buffer, line) else 1 - (1 - piece) // line
-    if prod(pieces) == 1:
-        size = -(-piece // count)
-    else:
-        size = -(-prod(pieces) * lines * line // count)
-        size = size if size <= line else -(-size // line) * line
-    return Parts(innermost, tuple(over), number, size, pieces, lines, line)
+    size = -(-piece // count) if prod(pieces) == 1 else -(-prod(pieces) * lines // count) * line
+    return Parts(innermost, tuple(over), number, count, size, pieces, lines, line)
+
+
+def _next(step: Prefetch, nest: Nest, at: loop.ForOp, box: Box) -> Next:
+    """How hints go on in the next iteration of the loop `then`."""
+    then, around = nest.loop(step.then), loops_around(at)
+    if then not in around:
+        raise refuse(step, f"loop '{step.then}' is not around '{step.at}'")
+    variables, by = [op.induction_variable for op in around], at.step.value.data
+    begin, in_block = _from(step, nest, at, variables)
+    first, trips = begin, in_block
+    moving = {n for low in box.lower for n in used_dims(low)}
+    for n in reversed(range(around.index(then) + 1, len(around))):
+        block = around[n]
+        if first == dim_expr(n) and block.step.value.data == by * trips:
+            first, blocks = _from(step, nest, block, variables)
+            trips *= blocks
+        elif first == dim_expr(n) or n in moving:
+            name = block.loop_name.data
+            raise refuse(
+                step,
+                f"loop '{name}', between '{step.then}' and '{step.at}', moves what that one uses, and not by its blocks",
+            )
+    if step.distance > trips:
+        raise refuse(step, f"distance is {step.distance}, expected at most {trips} with 'then'")
+    ahead = step.distance * by
+    reached = plus(dim_expr(len(around)), ahead)
+    if in_block < trips:
+        reached = plus(begin, ahead + in_block * by // 2)
+    passed = quotient(difference(reached, first), trips * by)
+    position, further = around.index(then), then.step.value.data
+    back = trips * by - (further if first == dim_expr(position) else 0)
+    return Next(position, further, passed, back)
+
+
+def _from(
+    step: Prefetch, nest: Nest, for_op: loop.ForOp, variables: Sequence[SSAValue]
+) -> tuple[AffineExpr, int]:
+    """What a loop begins with, a number or the variable of a loop around, and how many iterations it has."""
+    trips, (starts, bases) = TripCount(nest, for_op).constant(), lower_bound(for_op)
+    start = starts[0] if len(starts) == 1 else None
+    if isinstance(start, AffineDimExpr) and bases[start.position] in variables:
+        start = dim_expr(variables.index(bases[start.position]))
+    elif not isinstance(start, AffineConstantExpr):
+        start = None
+    if trips is None or start is None:
+        name = for_op.loop_name.data
+        raise refuse(
+            step,
+            f"loop '{name}' has no constant number of iterations from a number or a loop around on",
+            remedy="leave out 'then'",
+        )
+    return start, trips
 
 
 def _counted_from(

@@ -310,6 +310,7 @@ class StepMethods:
         distance: int = 1,
         locality: int = 3,
         inside: str | Named = "",
+        then: str | Named = "",
     ) -> SomeLoops:
         """
         Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
@@ -317,6 +318,8 @@ class StepMethods:
         Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0, used once, to 3, used
         often: to which cache they come. With `inside`, a loop in the body, each of its iterations asks for a part:
         `for i: for j: prefetch part j of A[i + distance]; … A[i] …`, and a `distance` of 0 asks for what the iteration itself uses after that.
+        With `then`, a loop around, the last iterations ask for what the first ones of the next iteration of that loop read: of 8
+        iterations of i, `for t: for i: prefetch A[t + (i + distance) floordiv 8, (i + distance) mod 8]; … A[t, i] …`.
         """
 
     def nontemporal(self, buffer: str | Named) -> OneBuffer:

@@ -9,6 +9,13 @@
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=apart/C at=n inside=k}' | filecheck %s --check-prefix APART
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=apart/C at=n inside=k distance=0}' | filecheck %s --check-prefix SAME
 // RUN: stepwell-opt %s -p 'loop-prefetch{buffer=ones/A at=i}' | filecheck %s --check-prefix ONES
+// RUN: stepwell-opt %s -p 'loop-prefetch{buffer=tiles/A at=k then=n distance=4}' | filecheck %s --check-prefix NEXT
+// RUN: stepwell-opt %s -p 'loop-split{loop=tiles/k factor=2 tail=perfect},loop-prefetch{buffer=tiles/A at=k.inner then=n distance=4}' | filecheck %s --check-prefix BLOCKS
+// RUN: stepwell-opt %s -p 'loop-split{loop=tiles/k factor=2 tail=perfect},loop-prefetch{buffer=tiles/A at=k.inner then=k.outer}' | filecheck %s --check-prefix BLOCK
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=tiles/A at=k then=n distance=7}' 2>&1 | filecheck %s --check-prefix FAR
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=tiles/A at=m then=k}' 2>&1 | filecheck %s --check-prefix INSIDE
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=tiles/A at=j then=m}' 2>&1 | filecheck %s --check-prefix MOVES
+// RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=open/A at=j then=i}' 2>&1 | filecheck %s --check-prefix VARYING
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=j inside=i}' 2>&1 | filecheck %s --check-prefix AROUND
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=panels/B at=n inside=open}' 2>&1 | filecheck %s --check-prefix UNCOUNTED
 // RUN: not stepwell-opt %s -p 'loop-prefetch{buffer=rows/A at=i distance=-1}' 2>&1 | filecheck %s --check-prefix DISTANCE
@@ -39,9 +46,9 @@
 // PIECES-LABEL: func.func private @rows
 // PIECES:          loop.for parallel "j" %j = 0 to 40 {
 // PIECES-NEXT:       loop.prefetch %C[%j, %i + 4], write, locality<3>
-// DISTANCE: error: {{.*}}prefetch.mlir:46:3: prefetch("rows/A", at="i", distance=-1) is refused: distance is -1, expected at least 0
-// LANES: error: {{.*}}prefetch.mlir:47:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
-// ANEW: error: {{.*}}prefetch.mlir:46:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
+// DISTANCE: error: {{.*}}prefetch.mlir:53:3: prefetch("rows/A", at="i", distance=-1) is refused: distance is -1, expected at least 0
+// LANES: error: {{.*}}prefetch.mlir:54:5: prefetch("rows/A", at="j") is refused: loop 'j' runs in vector lanes; prefetch at a loop around it
+// ANEW: error: {{.*}}prefetch.mlir:53:3: prefetch("rows/A.staged", at="i") is refused: '%A.staged' is made anew in each iteration of 'i'; there is nothing to fetch
 func.func private @rows(%A: memref<40x40xi32>, %C: memref<40x40xi32>) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = -2 to 30 step 2 {
     loop.for parallel "j" %j = 0 to 40 {
@@ -66,8 +73,8 @@ func.func private @ones(%A: memref<40x40x1x1xi32>) attributes {stepwell.noalias}
   func.return
 }
 
-// OPEN: error: {{.*}}prefetch.mlir:72:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
-// UNUSED: error: {{.*}}prefetch.mlir:73:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
+// OPEN: error: {{.*}}prefetch.mlir:79:3: prefetch("open/A", at="i") is refused: the part of '%A' that one iteration of 'i' uses has no constant size; prefetch at a loop further in
+// UNUSED: error: {{.*}}prefetch.mlir:80:5: prefetch("open/B", at="j") is refused: loop 'j' does not use '%B'
 func.func private @open(%A: memref<?x?xi32>, %B: memref<?xi32>, %n: index) attributes {stepwell.noalias} {
   loop.for parallel "i" %i = 0 to %n {
     loop.for parallel "j" %j = 0 to %i {
@@ -108,14 +115,30 @@ func.func private @panels(%B: memref<5x4x8xi32>, %C: memref<5x8xi32>, %size: ind
   func.return
 }
 
-// Three rows of 32 elements are six lines, for which there are 24 iterations, or 4: two of these lines in each of them then.
+// Three rows of 32 elements are six lines, for which there are 24 iterations, or 4: two of these lines in each of them then, some for
+// the second time, and none beyond the last one.
 // STEPS-LABEL: func.func private @tiles
 // STEPS:            loop.for reduction "k" %k = 0 to 6 {
-// STEPS-NEXT:         loop.prefetch %C[(%m * 24 + %k * 4) floordiv 16 floordiv 2, %n * 32 + 32 + (%m * 24 + %k * 4) floordiv 16 mod 2 * 16], write, locality<3>
+// STEPS-NEXT:         loop.prefetch %C[(%m * 6 + %k) floordiv 4 floordiv 2, %n * 32 + 32 + (%m * 6 + %k) floordiv 4 mod 2 * 16], write, locality<3>
 // ROWS-LABEL: func.func private @tiles
 // ROWS:           loop.for reduction "m" %m = 0 to 4 {
 // ROWS-NEXT:        loop.for parallel "C.prefetch0" %C_prefetch0 = 0 to 32 step 16 {
-// ROWS-NEXT:          loop.prefetch %C[(%m * 2 + %C_prefetch0 floordiv 16) floordiv 2, %n * 32 + 32 + (%m * 2 + %C_prefetch0 floordiv 16) mod 2 * 16], write, locality<3>
+// ROWS-NEXT:          loop.prefetch %C[(%m * 6 floordiv 4 + %C_prefetch0 floordiv 16) floordiv 2, %n * 32 + 32 + (%m * 6 floordiv 4 + %C_prefetch0 floordiv 16) mod 2 * 16], write, locality<3>
+// Beyond the last term the first ones of the next columns are asked for: all rows of tiles have the same of these.
+// NEXT-LABEL: func.func private @tiles
+// NEXT:           loop.for reduction "k" %k = 0 to 6 {
+// NEXT:               loop.prefetch %A[%k + 4 - (%k + 4) floordiv 6 * 6, %n * 32 + (%k + 4) floordiv 6 * 32 + %A_prefetch0], read, locality<3>
+// In the next block the terms follow on those of the one before. In blocks of two terms this is decided for a block as a whole: when half of it is beyond the end.
+// BLOCKS-LABEL: func.func private @tiles
+// BLOCKS:             loop.for reduction "k.inner" %k = %k_outer to %k_outer + 2 {
+// BLOCKS:                 loop.prefetch %A[%k + 4 - (%k_outer + 5) floordiv 6 * 6, %n * 32 + (%k_outer + 5) floordiv 6 * 32 + %A_prefetch0], read, locality<3>
+// BLOCK-LABEL: func.func private @tiles
+// BLOCK:              loop.for reduction "k.inner" %k = %k_outer to %k_outer + 2 {
+// BLOCK:                  loop.prefetch %A[%k + 1, %n * 32 + %A_prefetch0], read, locality<3>
+// FAR: error: {{.*}}prefetch.mlir:{{.*}} is refused: distance is 7, expected at most 6 with 'then'
+// INSIDE: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'k' is not around 'm'
+// MOVES: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'k', between 'm' and 'j', moves what that one uses, and not by its blocks
+// VARYING: error: {{.*}}prefetch.mlir:{{.*}} is refused: loop 'j' has no constant number of iterations from a number or a loop around on; leave out 'then'
 func.func private @tiles(%A: memref<6x96xf32>, %C: memref<3x96xf32>) attributes {stepwell.noalias} {
   loop.for parallel "n" %n = 0 to 3 {
     loop.for reduction "m" %m = 0 to 4 {
