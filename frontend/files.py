@@ -46,6 +46,20 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise StepwellError(message, where=str(path)) from error
 
 
+MOST_MODEL_BYTES = (1 << 31) - 1
+"""Of a message of protobuf, by its specification."""
+
+
+def check_model_size(size: int, path: str | os.PathLike[str]) -> None:
+    """Raises StepwellError for more than a model can be, before it is read or hashed."""
+    if size > MOST_MODEL_BYTES:
+        raise StepwellError(
+            f"found a file of {size} bytes, expected an ONNX model of less than 2 GiB, as protobuf has them; "
+            "save the model with external data",
+            where=str(path),
+        )
+
+
 class MappedFile:
     """
     A file as it was when it was opened: its contents, mapped into memory where that can be, and their digest.

@@ -12,7 +12,7 @@ from ..analysis.level import Level
 from ..driver.options import DEFAULT_OPT, Options
 from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
-from .files import MappedFile, checked_path
+from .files import MappedFile, check_model_size, checked_path
 from .lowered import Lowered
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def load_model(
     from .onnx.recall import places_of
 
     file = MappedFile(path)
+    check_model_size(len(file.contents), path)
     places = places_of(file, shapes, constants) if options.cache else None
 
     def imported() -> ModuleOp:

@@ -5,6 +5,7 @@ How our command-line tools end: one line on stderr for whatever goes wrong, neve
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import re
 import sys
@@ -22,6 +23,8 @@ FAILURE = 1
 INTERRUPTED = 128 + 2  # as a shell reports SIGINT
 BROKEN_PIPE = 128 + 13  # as a shell reports SIGPIPE
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 _DEBUG_VARIABLE = "STEPWELL_DEBUG"
 
 
@@ -32,6 +35,7 @@ def run_tool(body: Callable[[], int]) -> int:
     A StepwellError is printed as `error: FILE:LINE:COL: message`. Any other exception is a bug of ours and
     is printed as one line too. `STEPWELL_DEBUG=1` in the environment shows tracebacks.
     """
+    _open_streams()
     try:
         status = body()
         sys.stdout.flush()
@@ -50,6 +54,12 @@ def run_tool(body: Callable[[], int]) -> int:
     except (StepwellError, ArgSpecParseError) as error:
         _show_traceback()
         return _report("error", str(error))
+    except OSError as error:
+        _show_traceback()
+        if error.errno not in _NO_ROOM:
+            return _report("internal error", describe_bug(error))
+        _close_stdout()
+        return _report("error", f"cannot write the output: {error.strerror}; make room for it")
     except Exception as error:
         _show_traceback()
         return _report("internal error", describe_bug(error))
@@ -64,6 +74,13 @@ def describe_bug(error: Exception) -> str:
         f"{type(error).__name__}: {error}{place}; this is a bug in Stepwell: set {_DEBUG_VARIABLE}=1 "
         "for the traceback and report it"
     )
+
+
+def _open_streams() -> None:
+    """Streams that the caller has closed are empty, and lead nowhere: Python has None for them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - until the process ends
 
 
 def _report(kind: str, message: str) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ..analysis.signature import entry_function, signature_of
 from ..analysis.verify import verify
 from ..errors import StepwellError
 from ..frontend.files import decode, read_bytes
@@ -19,7 +20,8 @@ from ..frontend.text import parse_text
 from ..frontend.upstream_text import bring_in
 from ..frozen import frozen
 from ..spelling import did_you_mean
-from .shape_text import parse_shape
+from .execute import located
+from .shape_text import check_names, parse_shape, shape_for
 
 if TYPE_CHECKING:
     from ..driver.options import Options
@@ -55,8 +57,8 @@ def load_program(
     The program in the file `name`; `-` is text on standard input.
 
     `FILE.py:FUNCTION`, or FILE.py with `entry`, is a Python function, traced on arguments of the given
-    `shapes`, each as `2x3xf32`; for FILE.onnx they are those of inputs, or extents of dimensions that the model names.
-    Those of `arrays` that decide shapes in a model are constants of the program. Raises StepwellError when the file
+    `shapes`, each as `2x3xf32`; for FILE.onnx they are those of inputs, or extents of dimensions that the model names, and for
+    text they must fit the arguments. Those of `arrays` that decide shapes in a model are constants of the program. Raises StepwellError when the file
     cannot be read, or is wrong.
     """
     path, _, function = name.rpartition(":") if ".py:" in name else (name, "", None)
@@ -72,7 +74,21 @@ def load_program(
         module = _parse(name, ctx)
     verify(module)
     bring_in(module)
+    asked = {name: text for name, text in (shapes or {}).items() if name not in (arrays or {})}
+    if asked:
+        _check_shapes(module, entry, asked)
     return Program(module, entry)
+
+
+def _check_shapes(module: ModuleOp, entry: str | None, shapes: Mapping[str, str]) -> None:
+    """Raises StepwellError for a shape that is not that of an argument."""
+    function = entry_function(module, entry)
+    signature = signature_of(function)
+    with located(function):
+        check_names(signature, shapes)
+        for spec in signature.inputs:
+            if spec.name in shapes:
+                shape_for(spec, shapes[spec.name])
 
 
 def check_entry_of_model(path: str, entry: str | None) -> None:

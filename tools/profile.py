@@ -15,7 +15,7 @@ from ..frontend.text import make_context
 from .argument_types import add_shapes, seed
 from .execute import add_options, options_of
 from .load_program import load_program
-from .run import make_inputs, pairs
+from .run import make_inputs, of_inputs, pairs
 
 _DESCRIPTION = """
 Compiles a program so that it reads the processor's counter around every call of a kernel, runs it on generated arguments,
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         raise StepwellError(
             "found a program at level 'llvm', expected one at 'core' or above", where=args.program
         )
-    inputs = make_inputs(signature_of(entry_function(module, None)), {}, {}, args.random)
+    signature = signature_of(entry_function(module, None))
+    inputs = make_inputs(signature, {}, of_inputs(signature, shapes), args.random)
     low = Lowered(module, level=level, name=args.program, options=options_of(args))
     _print_table(profile(low, *inputs, threads=args.threads, rounds=args.rounds))
     return 0

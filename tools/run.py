@@ -13,13 +13,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.levels import Level, level_of
-from ..analysis.signature import ArgSpec, FunctionSignature, entry_function, signature_of
+from ..analysis.signature import FunctionSignature, entry_function, signature_of
 from ..dialects.dtypes import is_float_dtype
 from ..driver.options import Options
 from ..errors import StepwellError
 from ..frontend.array_memory import check_memory
 from ..frontend.text import make_context
-from ..spelling import did_you_mean, few_names
 from .argument_types import add_shapes, seed
 from .differences import largest_differences
 from .execute import (
@@ -32,7 +31,7 @@ from .execute import (
 )
 from .load_program import Program, check_entry_of_model, load_model_program, load_program
 from .model_peers import check_results
-from .shape_text import parse_shape
+from .shape_text import check_names, shape_for
 
 if TYPE_CHECKING:
     from ..frontend.onnx.reading import Model
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     signature = signature_of(function)
     with located(function):
         if program.model:
-            shapes = _of_inputs(signature, shapes)
+            shapes = of_inputs(signature, shapes)
         inputs = make_inputs(signature, passed, shapes, args.random)
         outputs, expected = _outputs(program, signature, inputs, ctx, args, options)
     _show(signature, outputs, in_full=args.print)
@@ -120,7 +119,7 @@ def _run_model(
         executable.signature if executable else signature_of(entry_function(low.module("graph")))
     )
     passed = {name: array for name, array in given.items() if name not in constants}
-    inputs = make_inputs(signature, passed, _of_inputs(signature, shapes), args.random)
+    inputs = make_inputs(signature, passed, of_inputs(signature, shapes), args.random)
     if args.check_each:
         _check_each(low.module("graph"), signature.name, inputs, make_context(), options)
     executable = executable or low.compile(threads=threads)
@@ -138,7 +137,7 @@ def _run_model(
     return 0
 
 
-def _of_inputs(signature: FunctionSignature, shapes: dict[str, str]) -> dict[str, str]:
+def of_inputs(signature: FunctionSignature, shapes: dict[str, str]) -> dict[str, str]:
     """The shapes of arguments: of a model one may also give the extents of dimensions that it names."""
     names = {spec.name for spec in signature.inputs}
     return {name: text for name, text in shapes.items() if name in names}
@@ -267,14 +266,7 @@ def make_inputs(
     seed: int | None,
 ) -> list[Array]:
     """The arguments: those given, and generated ones of the other shapes. Raises StepwellError."""
-    names = [spec.name for spec in signature.inputs]
-    for name in [*given, *shapes]:
-        if name not in names:
-            has = few_names("it has", names, "`stepwell compile --emit graph` shows them")
-            raise StepwellError(
-                f"found a value for '{name}', expected an argument of '{signature.name}'; "
-                f"{did_you_mean(name, names, has)}"
-            )
+    check_names(signature, [*given, *shapes])
     return [
         given[spec.name] if spec.name in given else _generated(position, signature, shapes, seed)
         for position, spec in enumerate(signature.inputs)
@@ -290,7 +282,7 @@ def _generated(
             f"found no value for argument '{spec.name}' of '{signature.name}', expected {spec}; "
             f"give --input {spec.name}=FILE.npy, or --random SEED"
         )
-    shape = _parse_shape(spec, shapes[spec.name]) if spec.name in shapes else spec.shape
+    shape = shape_for(spec, shapes[spec.name]) if spec.name in shapes else spec.shape
     extents = [extent for extent in shape if extent is not None]
     if len(extents) < len(shape):
         raise StepwellError(
@@ -314,17 +306,6 @@ def random_array(
             return generator.integers(0, 16, shape).astype(dtype)
         case _:
             return generator.integers(-8, 8, shape).astype(dtype)
-
-
-def _parse_shape(spec: ArgSpec, text: str) -> tuple[int, ...]:
-    """The extents in `2x3xf32` or `2x3`, which must be those of `spec` where it has them."""
-    shape, dtype = parse_shape(text, f"--shape {spec.name}={text}")
-    # Not `dtype in (None, …)`: to NumPy None is equal to float64.
-    if not spec.fits(shape) or (dtype or spec.dtype) != spec.dtype:
-        raise StepwellError(
-            f"found --shape {spec.name}={text}, expected one that fits {spec}; mend it"
-        )
-    return shape
 
 
 # Results

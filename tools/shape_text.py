@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
+from ..analysis.call_signature import ArgSpec, FunctionSignature
 from ..dialects.dtypes import ELEMENT_TYPES, numpy_dtype
 from ..dialects.int64 import is_int64
 from ..errors import StepwellError
 from ..frontend.array_memory import array_bytes
-from ..spelling import did_you_mean, one_line
+from ..spelling import did_you_mean, few_names, one_line
 
 DTYPES = {str(type_): type_ for type_ in ELEMENT_TYPES}
 """The element types of the command line by name."""
@@ -46,6 +48,29 @@ def parse_shape(text: str, option: str) -> tuple[tuple[int, ...], np.dtype | Non
             "write smaller extents"
         )
     return shape, dtype
+
+
+def shape_for(spec: ArgSpec, text: str) -> tuple[int, ...]:
+    """The extents in `2x3xf32` or `2x3`. Raises StepwellError where they, or the dtype, are not those that `spec` has."""
+    shape, dtype = parse_shape(text, f"--shape {spec.name}={text}")
+    # Not `dtype in (None, …)`: to NumPy None is equal to float64.
+    if not spec.fits(shape) or (dtype or spec.dtype) != spec.dtype:
+        raise StepwellError(
+            f"found --shape {spec.name}={text}, expected one that fits {spec}; mend it"
+        )
+    return shape
+
+
+def check_names(signature: FunctionSignature, names: Iterable[str]) -> None:
+    """Raises StepwellError for a name that is of none of a function's arguments."""
+    known = [spec.name for spec in signature.inputs]
+    for name in names:
+        if name not in known:
+            has = few_names("it has", known, "`stepwell compile --emit graph` shows them")
+            raise StepwellError(
+                f"found a value for '{name}', expected an argument of '{signature.name}'; "
+                f"{did_you_mean(name, known, has)}"
+            )
 
 
 def _looks_like_a_name(text: str) -> bool:

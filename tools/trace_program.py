@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -21,12 +21,17 @@ from .shape_text import DTYPES, parse_shape
 
 def trace_program(path: str, name: str | None, shapes: Mapping[str, str]) -> ModuleOp:
     """
-    The graph of the function `name` of the file `path` on arguments of the given `shapes` (`2x3xf32`).
+    The graph of the function `name` of the file `path` on arguments of the given `shapes` (`2x3xf32`), whose results are the
+    tensors in what it returns, in order, as for `jit`.
 
     Without a name it is the file's only function made by `stepwell.jit`, or else its only function.
     Raises StepwellError for a file that fails, at its line, and for missing or malformed shapes.
     """
+    from ..frontend.arrays import is_array
+    from ..frontend.promotion import is_scalar
     from ..frontend.recording import as_tensor
+    from ..frontend.structure import flatten
+    from ..frontend.tensor import Tensor
     from ..frontend.tracing import Trace
 
     function = _choose(_run_file(path), name, path)
@@ -46,9 +51,21 @@ def trace_program(path: str, name: str | None, shapes: Mapping[str, str]) -> Mod
             raise
         except Exception as error:
             raise _failure(path, error) from error
-        is_several = isinstance(returned, tuple | list)
-        values = cast("tuple[Any, ...]", returned if is_several else (returned,))
-        results = [as_tensor(value) for value in values]
+        leaves: list[tuple[str, Any]] = []
+        flatten(returned, "result", leaves)
+        for place, leaf in leaves:
+            if not isinstance(leaf, Tensor) and not is_array(leaf) and not is_scalar(leaf):
+                raise StepwellError(
+                    f"found '{function.__name__}' returning a {type(leaf).__name__} as {place}, expected tensors; return "
+                    "what is computed from the arguments",
+                    where=path,
+                )
+        if not leaves:
+            raise StepwellError(
+                f"found '{function.__name__}' returning no tensor, expected at least one; return one",
+                where=path,
+            )
+        results = [as_tensor(leaf) for _, leaf in leaves]
     return trace.module(results)
 
 

@@ -272,6 +272,9 @@ def resize(
     for axis in resized:
         if axis.size == axis.extent and axis.scale == 1 and axis.part == (0.0, 1.0):
             continue
+        if not axis.size:
+            result = result[(slice(None),) * axis.number + (slice(0),)]
+            continue
         taps = how.taps(axis)
         result = _resampled(result, axis.number, taps)
         if taps.outside.any():

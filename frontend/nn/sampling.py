@@ -75,7 +75,8 @@ class _Axis:
         """The elements that samples at these positions, counted in elements, are made of."""
         if mode == "nearest":
             return [self._tap(self._folded(rint(position)), None)]
-        position = self._folded(position)
+        # A cubic filter goes on beyond the border, of which each tap is moved by itself: so do PyTorch and ONNX Runtime.
+        position = self._folded(position) if mode == "linear" else position
         first = floor(position)
         part = position - first
         if mode == "linear":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -69,6 +70,32 @@ def pad(
         indices = cast("np.ndarray", found)
         x = _by_index(x, axis, indices[:before], indices[before + extent :])
     return x
+
+
+def pad_or_cut(x: TensorLike, widths: Sequence[tuple[int, int]], value: Any) -> Tensor:
+    """
+    `x` with `value` around it, so many before and after it on each axis; less than 0 cuts elements off, where no others are left
+    those that the other end would have.
+
+    Raises StepwellError where more is cut off than there is.
+    """
+    x = as_tensor(x)
+    kept: list[slice] = []
+    more: list[tuple[int, int]] = []
+    for extent, (before, after) in zip(x.shape, widths, strict=True):
+        count = extent + before + after
+        if count < 0:
+            raise StepwellError(
+                f"found padding of {before} and {after} on an axis of {extent}, expected at least {-extent} together; cut "
+                "less off"
+            )
+        first, last = builtins.max(0, -before), extent + builtins.min(0, after)
+        is_gone = first > last
+        kept.append(slice(0) if is_gone else slice(first, last))
+        more.append((count, 0) if is_gone else (builtins.max(0, before), builtins.max(0, after)))
+    if any(one != slice(0, extent) for one, extent in zip(kept, x.shape, strict=True)):
+        x = x[tuple(kept)]
+    return pad(x, more, constant_values=value)
 
 
 def _by_index(x: Tensor, axis: int, before: np.ndarray, after: np.ndarray) -> Tensor:

@@ -92,8 +92,7 @@ def mod(x: Value, y: Value, *, fmod: int = 0) -> Value:
     """The remainder with the sign of `y`; that of `x` with fmod=1, as C's fmod."""
     if not fmod or x.dtype.kind == "u":
         return elementwise.mod(x, y)
-    remainder = elementwise.mod(elementwise.absolute(x), elementwise.absolute(y))
-    return elementwise.where(elementwise.less(x, 0), elementwise.negative(remainder), remainder)
+    return mathematics.fmod(x, y)
 
 
 @onnx_op("Pow")

@@ -127,6 +127,8 @@ def slice_(x: Value, starts: Value, ends: Value, axes: Value = None, steps: Valu
         axis = axis_of(axis, len(x.shape))
         # For Python a stop of -1 is the last element; ONNX means the one before the first by what is below -extent.
         before_first = step < 0 and end < -x.shape[axis]
+        # And a start before the first element is the first one, also on the way back.
+        start = max(start, -x.shape[axis]) if step < 0 else start
         parts[axis] = slice(start, None if before_first else end, step)
     return x[tuple(parts)]
 
@@ -162,19 +164,13 @@ def pad(
     widths = [(0, 0)] * rank
     for position, axis in enumerate(around):
         widths[axis] = (amounts[position], amounts[position + len(around)])
-    cut = tuple(
-        slice(max(-low, 0), extent - max(-high, 0))
-        for (low, high), extent in zip(widths, x.shape, strict=True)
-    )
-    if any(one != slice(0, extent) for one, extent in zip(cut, x.shape, strict=True)):
-        x = x[cut]
-    widths = [(max(low, 0), max(high, 0)) for low, high in widths]
     if mode == "constant":
         value = known(0 if constant_value is None else constant_value, "the constant").reshape(-1)
-        return padding.pad(x, widths, constant_values=value[0].astype(x.dtype))
+        return padding.pad_or_cut(x, widths, value[0].astype(x.dtype))
     if mode not in ("edge", "reflect", "wrap"):
         raise Unsupported(f"mode '{mode}'")
-    for axis, (low, high) in enumerate(widths):
+    x = padding.pad_or_cut(x, [(min(low, 0), min(high, 0)) for low, high in widths], 0)
+    for axis, (low, high) in enumerate((max(low, 0), max(high, 0)) for low, high in widths):
         if low or high:
             x = selection.take(x, padded_indices(x.shape[axis], low, high, mode), axis)
     return x

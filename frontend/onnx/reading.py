@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from onnx import FunctionProto, ModelProto, defs
 from ...errors import StepwellError
 from ...frozen import frozen
 from ...spelling import one_line
-from ..files import read_bytes
+from ..files import check_model_size, read_bytes
 
 DOMAINS = {"": "ai.onnx", "ai.onnx": "ai.onnx", "com.microsoft": "com.microsoft"}
 """The domains whose operators may have functions here."""
@@ -39,6 +40,8 @@ class Model:
 
 def read_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file. Raises StepwellError when it cannot be read or is no ONNX model."""
+    with suppress(OSError, ValueError):  # of which reading says what is wrong
+        check_model_size(os.path.getsize(path), path)
     return model_of(read_bytes(path), Path(path))
 
 

@@ -57,10 +57,16 @@ def _extreme(reduction: Callable[..., Value], of_nothing: Callable[[np.dtype], A
     return reduce
 
 
+def log_sum(x: Value, axes: Axes) -> Value:
+    return elementwise.log(total(x, axes))
+
+
 def log_sum_exp(x: Value, axes: Axes) -> Value:
     """log(sum(exp(x))), shifted by the greatest finite element so that nothing overflows."""
     if any(x.shape[axis] == 0 for axis in axes):
-        return elementwise.log(total(x, axes))
+        return log_sum(x, axes)
+    if not is_float_dtype(x.dtype):
+        return log_sum_exp(manipulation.astype(x, np.float64), axes)
     greatest = REDUCTIONS["ReduceMax"](x, axes)
     is_finite = elementwise.less(elementwise.absolute(greatest), np.asarray(np.inf, x.dtype))
     shift = elementwise.where(is_finite, greatest, np.zeros((), x.dtype))
@@ -76,15 +82,12 @@ REDUCTIONS: dict[str, Reduction] = {
     "ReduceProd": product,
     "ReduceSum": total,
     "ReduceL1": lambda x, axes: total(elementwise.absolute(x), axes),
-    "ReduceL2": lambda x, axes: _root(total(elementwise.square(x), axes)),
-    "ReduceLogSum": lambda x, axes: elementwise.log(total(x, axes)),
+    "ReduceL2": lambda x, axes: elementwise.sqrt(total(elementwise.square(x), axes)),
+    "ReduceLogSum": log_sum,
     "ReduceLogSumExp": log_sum_exp,
     "ReduceSumSquare": lambda x, axes: total(elementwise.square(x), axes),
 }
-
-
-def _root(x: Value) -> Value:
-    return manipulation.astype(elementwise.sqrt(x), x.dtype)
+"""Logarithms and roots of integers are floats, which become integers again at the end."""
 
 
 def _enter(name: str, reduction: Reduction) -> None:
@@ -104,7 +107,7 @@ def _enter(name: str, reduction: Reduction) -> None:
         if not chosen and not noop_with_empty_axes:
             chosen = tuple(range(rank))
         chosen = tuple(axis_of(axis, rank) for axis in chosen)
-        result = reduction(x, chosen)
+        result = manipulation.astype(reduction(x, chosen), x.dtype)
         return result if keepdims or not chosen else manipulation.squeeze(result, chosen)
 
 

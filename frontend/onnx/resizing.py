@@ -52,24 +52,33 @@ def resize_(
 @onnx_op("Upsample", since=9)
 @onnx_op("Resize", since=10)
 def resize_by_factors(x: Value, scales: Value, *, mode: str = "nearest") -> Value:
-    """The form before version 11 of the operator set: coordinates are divided by the factor."""
-    return resize(
-        x,
-        None,
-        _numbers(scales, "the scales"),
-        mode="linear" if mode in ("linear", "bilinear") else mode,
-        coordinate_transformation_mode="asymmetric",
-        nearest_mode="floor",
-    )
+    return _by_factors(x, _numbers(scales, "the scales") or [], mode)
 
 
 @onnx_op("Upsample")
 def upsample(x: Value, *, scales: Sequence[float], mode: str = "nearest") -> Value:
-    return resize(
-        x,
-        None,
-        list(scales),
-        mode="linear" if mode in ("linear", "bilinear") else mode,
-        coordinate_transformation_mode="asymmetric",
-        nearest_mode="floor",
-    )
+    return _by_factors(x, list(scales), mode)
+
+
+def _by_factors(x: Value, factors: list[float], mode: str) -> Value:
+    """
+    As before version 11 of the operator set: coordinates are divided by the factor, and the nearest element is the one before
+    them where there become more, the one behind them where there become fewer. So do ONNX Runtime and OpenVINO.
+    """
+    if mode != "nearest":
+        known_mode = "linear" if mode == "bilinear" else mode
+        return resize(
+            x, None, factors, mode=known_mode, coordinate_transformation_mode="asymmetric"
+        )
+    for some, nearest_mode in (
+        ([max(factor, 1.0) for factor in factors], "floor"),
+        ([min(factor, 1.0) for factor in factors], "ceil"),
+    ):
+        x = resize(
+            x,
+            None,
+            some,
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode=nearest_mode,
+        )
+    return x

@@ -190,12 +190,7 @@ def pad(x: Value, value: Value, *, node: Node) -> Value:
     low, high = node.settings["low"], node.settings["high"]
     for axis, count in enumerate(node.settings["interior"]):
         x = _dilated(x, axis, count + 1, number)
-    cut = tuple(
-        slice(max(0, -a), extent - max(0, -b))
-        for a, b, extent in zip(low, high, x.shape, strict=True)
-    )
-    widths = [(max(0, a), max(0, b)) for a, b in zip(low, high, strict=True)]
-    return padding.pad(x[cut], widths, constant_values=number[()])
+    return padding.pad_or_cut(x, list(zip(low, high, strict=True)), number[()])
 
 
 def _dilated(x: Value, axis: int, factor: int, value: np.ndarray) -> Value:
@@ -261,15 +256,14 @@ def convolve(x: Value, w: Value, *, node: Node) -> Value:
     if flips:
         w = flipped(w, flips)
     pads = window.get("pad", [[0, 0]] * count)
-    cut = tuple(
-        slice(max(0, -a), e - max(0, -b)) for (a, b), e in zip(pads, x.shape[2:], strict=True)
-    )
+    if any(width < 0 for pair in pads for width in pair):
+        x, pads = padding.pad_or_cut(x, [(0, 0), (0, 0), *map(tuple, pads)], 0), [[0, 0]] * count
     y = convolution.conv(
-        cast_value(x[(slice(None), slice(None), *cut)], node.dtype),
+        cast_value(x, node.dtype),
         cast_value(w, node.dtype),
         stride=window.get("stride", [1] * count),
         dilation=window.get("rhs_dilate", [1] * count),
-        padding=[(max(0, a), max(0, b)) for a, b in pads],
+        padding=list(map(tuple, pads)),
         groups=node.settings.get("feature_group_count", 1),
     )
     order = ["b", "f", *spatial]

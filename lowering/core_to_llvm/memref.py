@@ -29,6 +29,7 @@ from ...dialects.resources import (
 )
 from ...dialects.upstream.memref import PrefetchOp
 from ...errors import StepwellError
+from .arith import dense_vector
 from .emitter import Emitter, Handler, unsupported
 from .properties import NSW, integer
 from .types import (
@@ -38,6 +39,7 @@ from .types import (
     MemRefValue,
     checked,
     element_bytes,
+    is_vector,
     layout_of,
     memory_type,
     scalar_type,
@@ -58,8 +60,18 @@ def load_element(e: Emitter, source: MemRefValue, indices: list[Index]) -> SSAVa
     element = source.type.element_type
     stored = memory_type(element)
     value = e.load(e.element_pointer(source, indices), stored, element_bytes(element))
-    register = scalar_type(element)
-    return value if stored == register else e.emit(llvm.TruncOp, (value,), register)
+    return as_register(e, value, scalar_type(element))
+
+
+def as_register(e: Emitter, value: SSAValue, register: Attribute) -> SSAValue:
+    """What was loaded, as its type is outside of memory. Of the byte of an i1 any number but 0 is true, as in NumPy."""
+    if value.type == register:
+        return value
+    if is_vector(value.type):
+        zeros = e.emit(llvm.ConstantOp, (), value.type, {"value": dense_vector(value.type, (0,))})
+    else:
+        zeros = e.constant(0, value.type)
+    return e.compare("ne", value, zeros, register)
 
 
 def store_element(e: Emitter, value: SSAValue, target: MemRefValue, indices: list[Index]) -> None:

@@ -32,6 +32,7 @@ from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import Emitter, Handler, unsupported
+from .memref import as_register
 from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, element_bytes, is_vector, memory_type
 
@@ -63,7 +64,7 @@ def _convert_load(e: Emitter, op: Operation) -> None:
     source = e.memref(base)
     pointer = e.element_pointer(source, e.indices(indices))
     value = e.load(pointer, stored, element_bytes(source.type.element_type))
-    e.bind(result, value if stored == type_ else e.emit(llvm.TruncOp, (value,), type_))
+    e.bind(result, as_register(e, value, type_))
 
 
 def _convert_store(e: Emitter, op: Operation) -> None:
@@ -129,7 +130,7 @@ def _convert_masked_load(e: Emitter, op: Operation) -> None:
     asked = lanes_that_may_hold(op.mask, _lanes(stored))
     otherwise = _as_stored(e, op.pass_thru, stored)
     result = _masked_load(e, pointer, e.value(op.mask), otherwise, asked)
-    e.bind(op.result, result if stored == type_ else e.emit(llvm.TruncOp, (result,), type_))
+    e.bind(op.result, as_register(e, result, type_))
 
 
 def _masked_load(

@@ -143,6 +143,13 @@ def test_run_reads_stdin(folder: Path) -> None:
     assert done.stdout.startswith("result: 3x5xfloat32")
 
 
+def test_run_shows_the_tensors_in_what_a_function_returns(folder: Path, capsys) -> None:
+    """As `jit` takes them: in order, out of dictionaries and tuples in each other."""
+    Path("nested.py").write_text("def f(x):\n    return {'a': x, 'b': (x + 1, [None, x * 2])}\n")
+    assert main(["run", "nested.py", "--shape", "x=2xf32", "--random", "0"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
 @pytest.mark.parametrize("program", ["layer.py", "layer.py:layer"])
 def test_run_traces_a_python_function(program: str, folder: Path) -> None:
     args = ["run", program, "--input", "x=x.npy", "--input", "w=w.npy", "-o", "out", "--check"]

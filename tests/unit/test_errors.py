@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import stepwell as sw
+from stepwell.frontend.onnx.reading import read_model
 from stepwell.tools import cli, opt
 
 from .command_mistakes import DRIVER_MISTAKES, RUN_MISTAKES
-from .mistakes import Mistake
+from .mistakes import IDENTITY, Mistake
 from .program_mistakes import LOWERING_MISTAKES, TEXT_MISTAKES, VERIFIER_MISTAKES
 
 MAIN: dict[str, Callable[[list[str]], int]] = {"stepwell-opt": opt.main, "stepwell": cli.main}
@@ -38,6 +40,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "layer.py").write_text("def layer(x, w):\n    return x @ w\n")
     (tmp_path / "fails.py").write_text("def f():\n    pass\n1 / 0\n")
     (tmp_path / "wrong.py").write_text("def f(:\n")
+    (tmp_path / "returns.py").write_text(
+        "def nothing(x):\n    pass\n\n\ndef word(x):\n    return {'a': (x, 'no tensor')}\n"
+    )
     np.save("x.npy", np.zeros((2, 3), np.float32))
     np.save("other_shape.npy", np.zeros((3, 2), np.float32))
     np.save("other_rank.npy", np.zeros(6, np.float32))
@@ -92,3 +97,31 @@ def test_a_mistake_ends_the_process_with_status_1(case: Mistake, folder: Path) -
     )
     assert done.returncode == 1
     assert_one_good_line(done.stderr, case)
+
+
+ENDINGS = [
+    ("cli run in.mlir --random 0 > /dev/full", 1, "error: cannot write the output: No space"),
+    ("opt in.mlir > /dev/full", 1, "error: cannot write the output: No space"),
+    ("cli run in.mlir --random 0 >&-", 0, ""),
+    ("cli run - --random 0 <&-", 1, "error: <stdin>:1:1: found an empty text"),
+    ("opt - <&-", 1, "error: <stdin>:1:1: found an empty text"),
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device without room")
+@pytest.mark.parametrize(("command", "status", "said"), ENDINGS)
+def test_streams_that_are_full_or_closed(command: str, status: int, said: str, folder: Path):
+    (folder / "in.mlir").write_text(IDENTITY)
+    line = f"{sys.executable} -m stepwell.tools.{command}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == status, done.stderr
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
+
+
+def test_a_file_larger_than_models_can_be_is_not_read(tmp_path: Path):
+    with open(tmp_path / "m.onnx", "wb") as file:
+        file.truncate(1 << 40)
+    for load in (sw.load, read_model):
+        with pytest.raises(sw.StepwellError, match="less than 2 GiB"):
+            load(tmp_path / "m.onnx")

@@ -46,7 +46,9 @@ def sampled(image, position, mode, padding, align):
     for at, extent in zip(position, image.shape, strict=True):
         if mode == "nearest":
             at = np.rint(at)
-        around.append(weights(mode, folded(at, extent, padding, align)).items())
+        # Of a cubic filter each element is moved by itself, not the position.
+        start = at if mode == "cubic" else folded(at, extent, padding, align)
+        around.append(weights(mode, start).items())
     total = 0.0
     for chosen in product(*around):
         place = [
@@ -88,6 +90,20 @@ def test_grid_sample(image, places, mode, padding):
         found = sw.grid_sample(x, grid, mode, padding, align)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_as_pytorch(mode, padding):
+    torch = pytest.importorskip("torch")
+    x, grid = floats(2, 2, 4, 5), floats(2, 3, 6, 2, scale=2.0)
+    for align in (False, True):
+        word = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+        expected = torch.nn.functional.grid_sample(
+            torch.from_numpy(x), torch.from_numpy(grid), word, padding, align
+        )
+        found = sw.grid_sample(x, grid, mode, padding, align)
+        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
 
 
 def test_compiled():

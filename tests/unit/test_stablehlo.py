@@ -218,6 +218,17 @@ def jax_programs():
             jnp.take_along_axis(x, i[:, None], 1),
         )
 
+    def cut(x):
+        """More is cut off one end than there is."""
+        image = x.reshape(1, 1, 4, 5)
+        pads = ((6, -5), (-7, 8))
+        return (
+            lax.pad(x, 7.0, ((6, -5, 0), (-7, 8, 0))),
+            lax.pad(x, 7.0, ((-1, 1, 1), (2, -1, 0))),
+            lax.conv_general_dilated(image, image[:, :, :2, :2], (1, 1), pads),
+            lax.conv_general_dilated(image, image[:, :, :2, :2], (1, 1), ((-1, 2), (1, -2))),
+        )
+
     def attention(q, k, v):
         scores = jnp.einsum("bhqd,bhkd->bhqk", q, k) / 2
         return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores), v)
@@ -231,12 +242,14 @@ def jax_programs():
         "functions": (functions, [floats(4, 5)]),
         "scanned": (scanned, [floats(6, 3)]),
         "indexed": (indexed, [floats(4, 5)[:, :4], index]),
+        "cut": (cut, [floats(4, 5)]),
         "attention": (attention, heads),
     }
 
 
 @pytest.mark.parametrize(
-    "name", ["convolution", "pooled", "moved", "functions", "scanned", "indexed", "attention"]
+    "name",
+    ["convolution", "pooled", "moved", "functions", "scanned", "indexed", "cut", "attention"],
 )
 def test_what_jax_prints(name: str):
     jax, programs = jax_programs()

@@ -26,10 +26,10 @@ func.func @open(%x: memref<?x?xf64>, %i: index, %j: index) {
 
 // -----
 
-// A bool is one byte.
+// A bool is one byte, and any number but 0 in it is true.
 // CHECK-LABEL: llvm.func @bool
 // CHECK:         %[[BYTE:.*]] = llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr -> i8
-// CHECK-NEXT:    %v = llvm.trunc %[[BYTE]] : i8 to i1
+// CHECK-NEXT:    %v = llvm.icmp "ne" %[[BYTE]], %{{.*}} : i8
 // CHECK:         %[[WIDE:.*]] = llvm.zext %v : i1 to i8
 // CHECK-NEXT:    llvm.store %[[WIDE]], %x {alignment = 1 : i64} : i8, !llvm.ptr
 func.func @bool(%x: memref<4xi1>, %i: index) {

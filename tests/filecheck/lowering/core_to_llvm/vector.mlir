@@ -42,7 +42,8 @@ func.func @masks(%x: memref<64xf32>, %n: index) {
 // CHECK-LABEL: @bytes
 // CHECK:         %[[REST:.*]] = llvm.zext %rest : vector<4xi1> to vector<4xi8>
 // CHECK-NEXT:    %[[GOT:.*]] = llvm.call_intrinsic "llvm.masked.load.v4i8.p0"(%y, %on, %[[REST]]) : (!llvm.ptr, vector<4xi1>, vector<4xi8>) -> vector<4xi8>
-// CHECK-NEXT:    %got = llvm.trunc %[[GOT]] : vector<4xi8> to vector<4xi1>
+// CHECK-NEXT:    %[[ZEROS:.*]] = llvm.mlir.constant(dense<0> : vector<4xi8>) : vector<4xi8>
+// CHECK-NEXT:    %got = llvm.icmp "ne" %[[GOT]], %[[ZEROS]] : vector<4xi8>
 // CHECK-NEXT:    %[[NEW:.*]] = llvm.zext %got : vector<4xi1> to vector<4xi8>
 // CHECK-NEXT:    llvm.call_intrinsic "llvm.masked.store.v4i8.p0"(%[[NEW]], %y, %on) : (vector<4xi8>, !llvm.ptr, vector<4xi1>) -> ()
 func.func @bytes(%y: memref<64xi1>, %on: vector<4xi1>) {
