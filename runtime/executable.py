@@ -97,7 +97,7 @@ class Executable:
         self._function = self._prototype()(self._code.addresses[signature.name])
         self._arenas = ArenaPool(signature.arena_bytes) if signature.arena_bytes else None
         self._count = len(signature.inputs)
-        self.native_call = None if self._in_place else self._native_call()
+        self.native_call = None if self._returned else self._native_call()
         """the call without Python in between, where there is one; see `runtime/native_call.py`"""
 
     @property

@@ -1,7 +1,7 @@
 """
 Calls of compiled code without Python in between: a function of CPython's C API that checks the arrays, makes
 the result and runs the code. Only a large result, and several of them, which it finds in a tuple, are made by a function
-of Python.
+of Python. Code without a result writes its inputs in place.
 
 Whatever it does not take at once it leaves to the general way, by returning NotImplemented. The fields that it reads are
 those of `PyObject`, of `PyTupleObject` and of NumPy's `PyArrayObject_fields` (`ndarraytypes.h`). Before the first use they are compared with what Python says of an
@@ -45,6 +45,9 @@ ITEMS = 24
 CONTIGUOUS_AND_ALIGNED = 0x0101
 """NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED."""
 
+WRITABLE = 0x0400
+"""NPY_ARRAY_WRITEABLE."""
+
 PY_ARRAY_EMPTY = 184
 """The place of PyArray_Empty in NumPy's table of functions, the same since 1.0."""
 
@@ -82,15 +85,15 @@ def native_call(
     code: object,
 ) -> Callable[..., Any] | None:
     """
-    A function of the inputs, in order, that runs the code at `address` and returns its new result, a tuple of several, or
-    NotImplemented where an input is not an aligned, contiguous array of its shape and dtype, or another call has the scratch memory.
+    A function of the inputs, in order, that runs the code at `address` and returns its new result, a tuple of several, None
+    without any, or NotImplemented where an input is not an aligned, contiguous array of its shape and dtype, which can be
+    written where there is no result, or another call has the scratch memory.
 
-    None where there is no result, or something is open or by value. `code` is what the code stays loaded
+    None where there is no input, or something is open or by value. `code` is what the code stays loaded
     with; the function holds it.
     """
     specs = (*inputs, *results)
-    counts = (len(results), len(inputs))
-    if min(counts) < 1 or max(counts) > MOST_ARRAYS or arena_bytes > MOST_KEPT:
+    if not inputs or max(len(inputs), len(results)) > MOST_ARRAYS or arena_bytes > MOST_KEPT:
         return None
     if any(spec.scalar or not spec.is_static for spec in specs):
         return None
@@ -103,7 +106,7 @@ def native_call(
     new_function = ctypes.pythonapi.PyCFunction_NewEx
     new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     new_function.restype = ctypes.py_object
-    words = _specification(address, results[0], inputs)
+    words = _specification(address, results[:1], inputs)
     words.code = code
     if maker:
         words.maker = maker
@@ -115,10 +118,12 @@ def native_call(
 
 
 def _maker(results: Sequence[ArgSpec]) -> Callable[[], Any] | None:
-    """What makes a large result, or a tuple of several; None for a small one, which needs nothing of Python."""
+    """What makes a large result, or a tuple of several; None for a small one, which needs nothing of Python, and for none."""
     makers = [
         array_maker(_shape(spec), spec.dtype, (i, len(results))) for i, spec in enumerate(results)
     ]
+    if not makers:
+        return None
     if len(makers) == 1:
         size = prod(_shape(results[0])) * results[0].dtype.itemsize
         return makers[0] if size >= LARGE_BYTES else None
@@ -140,10 +145,16 @@ def _shape(spec: ArgSpec) -> tuple[int, ...]:
     return tuple(extent or 0 for extent in spec.shape)
 
 
-def _specification(address: int, result: ArgSpec, inputs: Sequence[ArgSpec]) -> _Specification:
-    """What the function compares its arguments with; it is the function's `__self__`. Shapes stand at its end."""
-    specs = (result, *inputs)
-    firsts = (1, *range(FIRST_INPUT, FIRST_INPUT + INPUT_WORDS * len(inputs), INPUT_WORDS))
+def _specification(
+    address: int, result: Sequence[ArgSpec], inputs: Sequence[ArgSpec]
+) -> _Specification:
+    """
+    What the function compares its arguments with, and makes its result by, if there is one; it is the function's `__self__`.
+    Shapes stand at its end.
+    """
+    specs = (*result, *inputs)
+    of_inputs = range(FIRST_INPUT, FIRST_INPUT + INPUT_WORDS * len(inputs), INPUT_WORDS)
+    firsts = (*(1 for _ in result), *of_inputs)
     start = FIRST_INPUT + INPUT_WORDS * len(inputs)
     words = np.zeros(start + sum(len(spec.shape) for spec in specs), np.int64)
     words[0], place = address, start
@@ -187,7 +198,7 @@ def _symbols() -> dict[str, int] | None:
         empty = _array_empty()
     except (AttributeError, ImportError, ValueError):
         return None
-    others = {"NdArray": id(np.ndarray), "NotImplemented": id(NotImplemented)}
+    others = {"NdArray": id(np.ndarray), "NotImplemented": id(NotImplemented), "None": id(None)}
     return None if empty is None else symbols | others | {"PyArray_Empty": empty}
 
 
@@ -240,14 +251,15 @@ def _array_empty() -> int | None:
 _MATCHES = f"""
 @NdArray = external global i8
 @NotImplemented = external global i8
+@None = external global i8
 declare void @Py_IncRef(ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyArray_Empty(i32, ptr, ptr, i32)
 declare ptr @PyObject_CallNoArgs(ptr)
 
-; Whether an object is an array, aligned and contiguous, of a dtype, rank and shape.
-define internal i1 @matches(ptr %a, ptr %wanted) alwaysinline {{
+; Whether an object is an array with some flags, of a dtype, rank and shape.
+define internal i1 @matches(ptr %a, ptr %wanted, i32 %wanted.flags) alwaysinline {{
   %type.at = getelementptr i8, ptr %a, i64 {TYPE}
   %type = load ptr, ptr %type.at
   %is.array = icmp eq ptr %type, @NdArray
@@ -255,8 +267,8 @@ define internal i1 @matches(ptr %a, ptr %wanted) alwaysinline {{
 array:
   %flags.at = getelementptr i8, ptr %a, i64 {FLAGS}
   %flags = load i32, ptr %flags.at
-  %both = and i32 %flags, {CONTIGUOUS_AND_ALIGNED}
-  %is.plain = icmp eq i32 %both, {CONTIGUOUS_AND_ALIGNED}
+  %both = and i32 %flags, %wanted.flags
+  %is.plain = icmp eq i32 %both, %wanted.flags
   %dtype.at = getelementptr i8, ptr %a, i64 {DTYPE}
   %dtype = load i64, ptr %dtype.at
   %wanted.dtype = load i64, ptr %wanted
@@ -323,10 +335,16 @@ _MADE = [
     *_load("maker", "spec", 8 * MAKER),
     "  %result = call ptr @PyObject_CallNoArgs(ptr %maker)",
 ]
+_NONE = [
+    "  call void @Py_IncRef(ptr @None)",
+    "  %result = getelementptr i8, ptr @None, i64 0",
+]
 
 
 def _results(count: int) -> list[str]:
     """The addresses of the results' data."""
+    if count == 0:
+        return []
     if count == 1:
         return _load("into0", "result", DATA)
     lines: list[str] = []
@@ -338,6 +356,7 @@ def _results(count: int) -> list[str]:
 
 def _text(inputs: int, results: int, arena_bytes: int, is_made: bool, *, is_kept: bool) -> str:
     """The LLVM IR of `PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t nargs)`."""
+    flags = CONTIGUOUS_AND_ALIGNED | (0 if results else WRITABLE)
     lines = [
         "define ptr @call(ptr %self, ptr %args, i64 %nargs) {",
         *(
@@ -354,7 +373,7 @@ def _text(inputs: int, results: int, arena_bytes: int, is_made: bool, *, is_kept
         lines += [
             *_load(f"a{n}", "args", 8 * n),
             f"  %wanted{n} = getelementptr i64, ptr %spec, i64 {FIRST_INPUT + INPUT_WORDS * n}",
-            f"  %matches{n} = call i1 @matches(ptr %a{n}, ptr %wanted{n})",
+            f"  %matches{n} = call i1 @matches(ptr %a{n}, ptr %wanted{n}, i32 {flags})",
             f"  br i1 %matches{n}, label %input{n}, label %no",
             f"input{n}:",
             *_load(f"data{n}", f"a{n}", DATA),
@@ -366,7 +385,7 @@ def _text(inputs: int, results: int, arena_bytes: int, is_made: bool, *, is_kept
         [
             *lines,
             *(_TAKEN if is_kept else []),
-            *(_MADE if is_made else _SMALL),
+            *(_MADE if is_made else _SMALL if results else _NONE),
             "  %failed = icmp eq ptr %result, null",
             "  br i1 %failed, label %end, label %run",
             "run:",

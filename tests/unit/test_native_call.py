@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.errors import StepwellError
+from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.native_call import ARENA, MOST_ARENA, MOST_KEPT
 
@@ -73,6 +74,35 @@ def test_what_is_left_to_the_general_way():
     frozen = x.copy()
     frozen.flags.writeable = False
     np.testing.assert_array_equal(native(executable, frozen, x), x + x)
+
+
+def doubling(extent: int) -> Executable:
+    """A kernel that writes twice its first argument to its second."""
+    buffer = f"memref<{extent}xf64>"
+    text = f"""
+    func.func @double(%x: {buffer}, %y: {buffer}) {{
+      loop.for parallel "i" %i = 0 to {extent} {{
+        %a = loop.load %x[%i] : {buffer}
+        %b = arith.addf %a, %a : f64
+        loop.store %b, %y[%i] : {buffer}
+      }}
+      func.return
+    }}"""
+    return sw.Lowered(parse_text(text)).compile(threads=1)
+
+
+def test_arguments_that_are_written_in_place():
+    executable, x, y = doubling(5), np.arange(5.0), np.zeros(5)
+    assert native(executable, x, y) is None
+    assert y.tolist() == [0, 2, 4, 6, 8]
+    assert executable(y, y) is None
+    assert y.tolist() == [0, 4, 8, 12, 16]
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    for other in (frozen, np.zeros(10)[::2], x.astype(">f8"), x[:4], x.astype("f4"), None):
+        assert native(executable, x, other) is NotImplemented
+        with pytest.raises(StepwellError):
+            executable(x, other)
 
 
 def test_mistakes_are_told_of_as_ever():
@@ -208,17 +238,21 @@ def test_a_jit_function_keeps_apart_what_it_compiled():
 
 def test_nothing_is_leaked():
     executable, x = add("f4", 3, 5), np.ones((3, 5), "f4")
+    in_place, y = doubling(5), np.ones(5)
+    things = (x, x.dtype, NotImplemented, None, executable, in_place)
     for _ in range(1000):
         native(executable, x, x)
         native(executable, x, None)
+        native(in_place, y, y)
     gc.collect()
-    counts = [sys.getrefcount(thing) for thing in (x, x.dtype, NotImplemented, executable)]
+    counts = [sys.getrefcount(thing) for thing in things]
     blocks = sys.getallocatedblocks()
     for _ in range(20_000):
         native(executable, x, x)
         native(executable, x, None)
+        native(in_place, y, y)
     assert sys.getallocatedblocks() - blocks < 100
-    after = [sys.getrefcount(thing) for thing in (x, x.dtype, NotImplemented, executable)]
+    after = [sys.getrefcount(thing) for thing in things]
     assert all(abs(now - then) < 10 for now, then in zip(after, counts, strict=True))
 
 
