@@ -69,7 +69,8 @@ class _Segment(_Read):
         self.number, self.sizes = number, sizes
 
     def __get__(self, op: Operation, owner: type[Operation] | None = None) -> Any:
-        sizes = _numbers(cast("DenseArrayBase[IntegerType]", op.properties[self.sizes]))
+        known: Any = op.properties[self.sizes]
+        sizes = _numbers(known)
         first = sum(sizes[: self.number])
         operands = tuple(op._operands)  # pyright: ignore[reportPrivateUsage]
         return SSAValues(operands[first : first + sizes[self.number]])

@@ -237,14 +237,16 @@ def numbers_attribute(type_: IntegerType, values: Sequence[int]) -> DenseArrayBa
 
 def function_type(inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> FunctionType:
     """As `FunctionType.from_lists(inputs, outputs)`, which asks of each type whether it is an attribute."""
-    return _unchecked(FunctionType, inputs=_array(inputs), outputs=_array(outputs))
+    return _unchecked(
+        FunctionType, inputs=array_attribute(inputs), outputs=array_attribute(outputs)
+    )
 
 
 @lru_cache(maxsize=256)
 def vector_of(element: Attribute, *shape: int) -> VectorType[Attribute]:
     """As `VectorType(element, shape)`; types are compared by content, and take long to make."""
-    numbers = _array([_unchecked(IntAttr, data=size) for size in shape])
-    scalable = _array([_BITS[False]] * len(shape))
+    numbers = array_attribute([_unchecked(IntAttr, data=size) for size in shape])
+    scalable = array_attribute([_BITS[False]] * len(shape))
     return _unchecked(VectorType, element_type=element, shape=numbers, scalable_dims=scalable)
 
 
@@ -256,7 +258,8 @@ def splat(type_: VectorType[Any], number: int | float) -> DenseIntOrFPElementsAt
     return _unchecked(DenseIntOrFPElementsAttr, type=type_, data=_unchecked(BytesAttr, data=data))
 
 
-def _array(elements: Iterable[Attribute]) -> ArrayAttr[Attribute]:
+def array_attribute(elements: Iterable[Attribute]) -> ArrayAttr[Attribute]:
+    """As `ArrayAttr(elements)`, which asks of each whether it is an attribute."""
     return _unchecked(ArrayAttr, data=tuple(elements))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IntegerAttr, IntegerType
@@ -183,8 +183,8 @@ def _element_address(w: FunctionWriter, op: Operation) -> None:
     properties = op.properties
     pointer, *dynamic = w.operands(op)
     rest = iter(dynamic)
-    numbers = _index_texts(cast("DenseArrayBase[IntegerType]", properties["rawConstantIndices"]))
-    indices = [next(rest) if text is None else text for text in numbers]
+    raw: Any = properties["rawConstantIndices"]
+    indices = [next(rest) if text is None else text for text in _index_texts(raw)]
     inbounds = "inbounds " if "inbounds" in properties else ""
     arguments = ", ".join((type_text(properties["elem_type"]), pointer, *indices))
     w.define(op, f"getelementptr {inbounds}{arguments}")

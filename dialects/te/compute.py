@@ -51,7 +51,14 @@ from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..by_position import by_position
 from ..combiner import Combiner
-from ..leaf_operations import fill, numbers_attribute, operand_segments
+from ..leaf_operations import (
+    array_attribute,
+    fill,
+    map_attribute,
+    numbers_attribute,
+    operand_segments,
+    word_attribute,
+)
 from ..shaped import Tensor, tensor_type
 from ..type_memo import remembered
 from .terms import YieldOp, dealt, verify_element, verify_term
@@ -64,6 +71,9 @@ from .text import (
     shape_text,
     types_text,
 )
+
+_NONE = UnitAttr()
+"""In the place of a map or a pad that there is not."""
 
 
 @irdl_attr_definition
@@ -145,14 +155,14 @@ class ComputeOp(IRDLOperation):
         extents = [it.extent if isinstance(it.extent, int) else DYNAMIC_INDEX for it in iterators]
         properties: dict[str, Attribute] = {
             "extents": numbers_attribute(i64, extents),
-            "num_parallel": IntegerAttr(len(parallel), i64),
-            "maps": ArrayAttr(
-                [UnitAttr() if read.map is None else AffineMapAttr(read.map) for read in reads]
+            "num_parallel": word_attribute(len(parallel)),
+            "maps": array_attribute(
+                [_NONE if read.map is None else map_attribute(read.map) for read in reads]
             ),
-            "pads": ArrayAttr([UnitAttr() if read.pad is None else read.pad for read in reads]),
+            "pads": array_attribute([_NONE if read.pad is None else read.pad for read in reads]),
         }
         if combiners:
-            properties["combiners"] = ArrayAttr(map(CombinerAttr, combiners))
+            properties["combiners"] = array_attribute(map(CombinerAttr, combiners))
         properties["operandSegmentSizes"] = operand_segments(len(sources), len(dynamic))
         types = (result_types,) if isinstance(result_types, TensorType) else result_types
         fill(self, (*sources, *dynamic), types, properties)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     DictionaryAttr,
     FunctionType,
-    IntegerType,
     LocationAttr,
     MemRefType,
     UnitAttr,
@@ -358,8 +357,9 @@ class Emitter:
 
     def constant(self, value: int, type_: Attribute = i64) -> SSAValue:
         """An integer constant, made once a function, at its top."""
-        assert isinstance(type_, IntegerType)
-        bits = type_.width.data  # no type has a sign here; its own hash takes five calls
+        # A type's own hash takes five calls; this one is an IntegerType, and none has a sign here.
+        integers: Any = type_
+        bits: int = integers.width.data
         found = self._constants.get((bits, value))
         if found is None:
             attr = integer(value, type_)

@@ -15,7 +15,7 @@ from xdsl.utils.type import get_element_type_or_self
 
 from ...analysis.float_ranges import constant_range
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_in, operations_of_kinds
 from ...dialects.dtypes import bit_width, significand_bits
 from ...dialects.upstream.arith_casts import CASTS, VectorSIToFPOp, VectorUIToFPOp
 from ...frozen import frozen
@@ -52,13 +52,12 @@ class CoreAddAsIntegersPass(StepwellPass):
     level_out: ClassVar[Level] = Level.CORE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        operations = operations_in(op)
-        casts = [inner for inner in operations if _is_source(inner)]
+        casts = [inner for inner in operations_of_kinds(op, _CASTS) if _is_source(inner)]
         if not casts:
             return
         known: dict[SSAValue, _Whole] = {c.results[0]: _of_source(c) for c in casts}
         members: list[Operation] = []
-        for inner in operations:
+        for inner in operations_in(op):
             found = _whole(inner, known)
             if found is not None:
                 known[inner.results[0]] = found
@@ -78,10 +77,8 @@ class _Whole(NamedTuple):
 
 
 def _is_source(op: Operation) -> bool:
-    return (
-        type(op) in _CASTS
-        and bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE
-        and _holds(op.results[0].type, _of_source(op))
+    return bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE and _holds(
+        op.results[0].type, _of_source(op)
     )
 
 
