@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr, dim_expr
 from ..dialects.affine_substitution import substituted
-from ..dialects.leaf_operations import map_of
+from ..dialects.leaf_operations import first_argument, map_of
 from ..frozen import frozen_in_types
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
@@ -167,8 +167,10 @@ class Frames:
 
     def _keep(self, known: Known) -> None:
         # What an `affine.apply` computes may be changed in its place.
-        if all(value in known[0].variables for value in known[1]):
-            self._known[id(known[4])] = known
+        for value in known[1]:
+            if value not in known[0].variables:
+                return
+        self._known[id(known[4])] = known
 
 
 class RoundedFrames:
@@ -219,7 +221,7 @@ def _in_loop(op: loop.ForOp, outer: Frame, multiple: int = 1) -> Frame:
     variable = dim_expr(outer.around.parameters + len(outer.loops))
     return Frame(
         outer.around.within(part),
-        {**outer.variables, op.induction_variable: variable},
+        {**outer.variables, first_argument(op): variable},
         (*outer.loops, op),
         outer.certain and lower is not None and upper is not None,
     )

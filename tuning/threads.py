@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..analysis.memory_plan import bytes_of
-from ..analysis.operations import operations_of_kinds
+from ..analysis.operations import operations_in, operations_of_kinds
 from ..analysis.plans.cost import kept_bytes
 from ..analysis.plans.threads import (
     AWAKE_SECONDS,
@@ -60,10 +60,10 @@ def run_on_threads(
         return
     serial = {copy.op for handle in without for copy in handle.copies}
     tops, work = top_loops(s), _Work(s, keeps_order)
-    computed = sum(work.of(op) for op in tops if not _is_copy(op))
+    computed = sum(work.of(op) for op in tops if not work.is_copy(op))
     each = seconds / max(computed, 1)
     for op in _within_sums(tops):
-        own = work.of(op) * each * (COPYING if _is_copy(op) else 1)
+        own = work.of(op) * each * (COPYING if work.is_copy(op) else 1)
         if pays(own + _waiting_alone(work, target, op)):
             _parallel(s, work, target, op, own, serial)
     if work.shared:
@@ -98,14 +98,6 @@ def _written(nest: loop.ForOp) -> set[SSAValue]:
     return {op.buffer for op in stores if isinstance(op, loop.StoreOp)}
 
 
-def _is_copy(op: loop.ForOp) -> bool:
-    """Whether a nest sums nothing up."""
-    loops = (op, *operations_of_kinds(op, {loop.ForOp}))
-    return not any(
-        isinstance(inner, loop.ForOp) and inner.kind.data is LoopKind.REDUCTION for inner in loops
-    )
-
-
 def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
     """The loops, or in the place of one over blocks of a sum those in its body: each block has its own team."""
     for op in loops:
@@ -138,9 +130,20 @@ class _Work:
         self._nest = s.nest
         self.shared = _shared(s)
         """the arguments that the program's threads share, with the dimension along which they do"""
+        self._copies: dict[int, bool] = {}
+        """by the identity of each nest"""
         self._of: dict[loop.ForOp, int] = {}
         self._trips: dict[loop.ForOp, tuple[int, int | None]] = {}
         self._loads: dict[loop.ForOp, list[tuple[SSAValue, set[SSAValue], int]]] = {}
+
+    def is_copy(self, nest: loop.ForOp) -> bool:
+        """Whether a nest sums nothing up."""
+        found = self._copies.get(id(nest))
+        if found is None:
+            loops = [op for op in (nest, *operations_in(nest)) if type(op) is loop.ForOp]
+            found = all(op.kind.data is not LoopKind.REDUCTION for op in loops)
+            self._copies[id(nest)] = found
+        return found
 
     def of(self, for_op: loop.ForOp) -> int:
         """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
@@ -239,7 +242,7 @@ def _inside_on_threads(
     each = seconds / max(work.of(chain[0]), 1)
     for around, inside in pairwise(chain):
         for op in loops_of(around.regions[0].block):
-            own = work.of(op) * each * (COPYING if _is_copy(op) else 1)
+            own = work.of(op) * each * (COPYING if work.is_copy(op) else 1)
             if op is not inside and pays(own):
                 _parallel(s, work, target, op, own, serial)
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...analysis.operations import blocks_of, operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
 from ...dialects.loop import RunMode, mode_attribute
@@ -218,10 +219,12 @@ def check_size(step: Step, for_op: loop.ForOp, copies: int) -> None:
 def _written_size(block: Block) -> int:
     """The operations of a block when the loops in it that are marked `unroll` are written out."""
     size = 0
-    for op in block.ops:
-        inside = sum(_written_size(block) for region in op.regions for block in region.blocks)
-        count = op.greatest_trip_count() if type(op) is loop.ForOp and _is_marked(op) else None
-        size += 1 + inside * (count or 1)
+    for op in operations_of(block):
+        size += 1
+        if op.regions:
+            inside = sum(map(_written_size, blocks_of(op)))
+            count = op.greatest_trip_count() if type(op) is loop.ForOp and _is_marked(op) else None
+            size += inside * (count or 1)
     return size
 
 
