@@ -357,10 +357,9 @@ class Emitter:
 
     def constant(self, value: int, type_: Attribute = i64) -> SSAValue:
         """An integer constant, made once a function, at its top."""
-        known: Any = (
-            type_  # an IntegerType: none has a sign here, and its own hash takes five calls
-        )
-        bits: int = known.width.data
+        # A type's own hash takes five calls; this one is an IntegerType, and none has a sign here.
+        integers: Any = type_
+        bits: int = integers.width.data
         found = self._constants.get((bits, value))
         if found is None:
             attr = integer(value, type_)
