@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import get_args
 
@@ -37,14 +37,11 @@ from ..stepwell_pass import StepwellPass
 ArenaType = MemRefType[IntegerType]
 
 
-def _arena_allocs(function: func.FuncOp) -> list[loop.AllocOp]:
+def _of_arena(allocs: Iterable[loop.AllocOp]) -> list[loop.AllocOp]:
     return [
         op
-        for op in operations_in(function)
-        if type(op) is loop.AllocOp
-        and op.scope.data is loop.Scope.ARENA
-        and not op.dynamic_sizes
-        and not is_on_threads(op)
+        for op in allocs
+        if op.scope.data is loop.Scope.ARENA and not op.dynamic_sizes and not is_on_threads(op)
     ]
 
 
@@ -83,11 +80,12 @@ class LoopPlanMemoryPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         calls = calls_in(op)
         for function in _callees_first(op, calls):
-            _stack_state(function)
-            _lift_scratch(function)
-            allocs = _arena_allocs(function)
+            every = [o for o in operations_in(function) if type(o) is loop.AllocOp]
+            _stack_state(every)
+            allocs = _of_arena(every)
             if not allocs:
                 continue
+            _lift_scratch(allocs)
             arena = _use_arena(function, allocs)
             if arena is None:
                 continue
@@ -201,14 +199,14 @@ _ACCESSES = loop.LoadOp | loop.StoreOp | memref.LoadOp | memref.StoreOp | memref
 _VIEWS = memref.SubviewOp | memref.CastOp | memref.ReinterpretCastOp
 
 
-def _stack_state(function: func.FuncOp) -> None:
+def _stack_state(allocs: Iterable[loop.AllocOp]) -> None:
     """
-    Let small arena buffers of the steps of loops be on the stack, where all accesses to them are in the function.
+    Let small arena buffers of a function, of the steps of loops, be on the stack, where all accesses to them are in the function.
 
     LLVM makes values of the elements of a buffer on the stack whose address nothing else is given, and keeps them in
     registers from step to step. Those of an arena it must store at each step.
     """
-    for alloc in [op for op in operations_in(function) if type(op) is loop.AllocOp]:
+    for alloc in allocs:
         if (
             alloc.scope.data is loop.Scope.ARENA
             and not alloc.dynamic_sizes
@@ -232,14 +230,14 @@ def _is_in_steps(op: Operation) -> bool:
     return around is not None
 
 
-def _lift_scratch(function: func.FuncOp) -> None:
+def _lift_scratch(allocs: Iterable[loop.AllocOp]) -> None:
     """
-    Move the arena buffers inside of a kernel's loops and branches to where the kernel begins.
+    Move arena buffers inside of a kernel's loops and branches to where the kernel begins, in their order.
 
     Their contents are undefined at the start of each iteration, so that all iterations may use one place, but for
     those of a loop on threads.
     """
-    for alloc in _arena_allocs(function):
+    for alloc in allocs:
         around: Operation = alloc
         while isinstance(above := around.parent_op(), loop.ForOp | loop.IfOp):
             around = above
