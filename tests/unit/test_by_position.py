@@ -28,4 +28,4 @@ def test_they_are_not_set_by_their_names() -> None:
     (buffer,) = Block(arg_types=[MemRefType(f32, (4,))]).args
     load = loop.LoadOp(buffer, [0])
     with pytest.raises(NotImplementedError):
-        load.buffer = buffer  # pyright: ignore[reportAttributeAccessIssue]
+        load.buffer = buffer
