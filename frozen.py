@@ -90,7 +90,7 @@ def _plain_fields(cls: type) -> Mapping[str, Any]:
     plain = _plain(cls) if _FIELDS in cls.__dict__ else None
     if plain is not None:
         return plain
-    every = fields(cls)  # pyright: ignore[reportArgumentType]
+    every = fields(cls)
     return dict.fromkeys(f.name for f in every) if all(f.init for f in every) else {}
 
 
@@ -176,7 +176,7 @@ def _complete(cls: type, later: _Later) -> None:
     is_frozen = _inherits_frozen(cls)
     delattr(cls, _SIGNATURE)  # from here on it is that of __init__
     dataclass(init=False, repr=False, eq=False, match_args=False, frozen=is_frozen)(cls)
-    every = fields(cls)  # pyright: ignore[reportArgumentType]
+    every = fields(cls)
     if later.methods:
         _compile(cls, later, _methods(cls, every))
     setattr(cls, _MATCH_ARGS, tuple(f.name for f in every if f.init and not f.kw_only))

@@ -51,7 +51,7 @@ class ReductionUpdate:
 
 def operator_name(op: Operation) -> str | None:
     """The name of an operator that reductions use, whether or not its flags let it be reordered."""
-    return _exact(op) or _WITH_REASSOCIATION.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return _exact(op) or _WITH_REASSOCIATION.get(type(op))  # pyright: ignore[reportArgumentType]
 
 
 def operator_of(op: Operation) -> str | None:
@@ -70,7 +70,7 @@ def _exact(op: Operation) -> str | None:
     """The name of an operator that is associative and commutative; of a maximum of numbers where what is joined is one."""
     if type(op) is arith.MaxnumfOp:
         return "maxnum" if SECOND_IS_NUMBER in op.attributes else None
-    return _EXACT.get(type(op))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return _EXACT.get(type(op))  # pyright: ignore[reportArgumentType]
 
 
 class Updates(Mapping[Operation, ReductionUpdate]):

@@ -116,7 +116,7 @@ class _NamedAffineParser(AffineParser):
     """xDSL's affine parser over names whose meaning the caller decides, refusing what is not affine."""
 
     def __init__(self, parser: Parser, leaf: Callable[[], AffineExpr | None]):
-        super().__init__(parser._parser_state)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownArgumentType, reportArgumentType]
+        super().__init__(parser._parser_state)
         self._leaf = leaf
 
     def expr(self) -> AffineExpr:

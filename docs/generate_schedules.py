@@ -190,9 +190,7 @@ def example(keyword: str) -> Example:
 
 def functions(module: ModuleOp) -> dict[str, str]:
     return {
-        op.sym_name.data: module_text(op) + "\n"  # pyright: ignore[reportArgumentType]
-        for op in module.ops
-        if isinstance(op, func.FuncOp)
+        op.sym_name.data: module_text(op) + "\n" for op in module.ops if isinstance(op, func.FuncOp)
     }
 
 

@@ -114,5 +114,5 @@ def make_pass(pass_class: type[PassT], options: Options) -> PassT:
 @cache
 def _shared_names(pass_class: type[ModulePass]) -> tuple[str, ...]:
     """The options of a pass that have the name of one of those of a compilation."""
-    own = (field.name for field in fields(pass_class) if field.init)  # pyright: ignore[reportArgumentType]
+    own = (field.name for field in fields(pass_class) if field.init)
     return tuple(name for name in own if hasattr(Options, name))

@@ -114,10 +114,10 @@ class ArrayOperators:
     def __rrshift__(self, other: Any) -> Any:
         return self._applied("right_shift", other, self)
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Any:
         return self._applied("equal", self, other)
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Any:
         return self._applied("not_equal", self, other)
 
     def __lt__(self, other: Any) -> Any:

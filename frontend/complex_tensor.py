@@ -87,7 +87,7 @@ class Complex(Pair, TracedArray):
         )
 
     __bool__ = __complex__ = __float__ = __int__ = __index__ = __array__ = item = tolist = _unusable
-    __hash__ = None  # type: ignore[assignment]  # as of any object whose == gives no bool
+    __hash__ = None  # as of any object whose == gives no bool
 
     def __pos__(self) -> Complex:
         return self.copy()

@@ -193,7 +193,7 @@ def _whole_elements(
 def elements(
     type_: VectorType[Attribute], values: Sequence[int | float]
 ) -> DenseIntOrFPElementsAttr:
-    return DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
+    return DenseIntOrFPElementsAttr.from_list(type_, values)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 def extract(builder: CoreBuilder, value: SSAValue, lane: int) -> SSAValue:

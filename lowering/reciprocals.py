@@ -23,6 +23,6 @@ def shared_reciprocal(
 
     LLVM does the same where it moves invariants, and where one block has several divisions by one value.
     """
-    one = expander.constant_of(FloatAttr(1.0, divisor.type))  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownArgumentType, reportUnknownVariableType]
+    one = expander.constant_of(FloatAttr(1.0, divisor.type))  # pyright: ignore[reportArgumentType, reportCallIssue]
     flags = {"fastmath": op.fastmath}
     return builder.shared(arith.DivfOp, (one, divisor), divisor.type, flags, mark=op.fastmath)

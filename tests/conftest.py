@@ -7,6 +7,8 @@ of its cases is run by `make test`, and the rest, which are marked `slow`, by `m
 What earlier processes compiled is not used: tests are of the compiler. Those of the cache have folders of their own.
 Nor is what `stepwell probe` has measured here: plans would follow it.
 
+Examples of hypothesis have no deadline.
+
 A number minus an affine expression is an error: xDSL 0.74 takes `4 - d0` for `d0 - 4`, which is outside of a buffer.
 """
 
@@ -21,6 +23,7 @@ from random import Random
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
 from xdsl.ir.affine import AffineExpr
 
 # For the processes that tests start, too.
@@ -33,6 +36,10 @@ os.environ["XDG_CACHE_HOME"] = str(_CACHE)
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(_CACHE / "bytecode")
     sys.dont_write_bytecode = False
+
+# An example takes as long as the machine lets it: where others use it, or stop this process, hypothesis would call it flaky.
+settings.register_profile("stepwell", deadline=None)
+settings.load_profile("stepwell")
 
 
 def _from_number(self: AffineExpr, number: AffineExpr | int) -> NoReturn:

@@ -57,7 +57,7 @@ def _model() -> Any:
 
 def _numpy() -> list[str]:
     """The BLAS that is loaded, by threadpoolctl, and the instructions of NumPy's own loops."""
-    simd: Any = np.show_config(mode="dicts")["SIMD Extensions"]  # pyright: ignore
+    simd: Any = np.show_config(mode="dicts")["SIMD Extensions"]
     loops = f"loops for {(simd.get('found') or simd['baseline'])[-1]}"
     if find_spec("threadpoolctl") is None:
         return ["a BLAS whose kernels only threadpoolctl tells (pip install threadpoolctl)", loops]

@@ -275,7 +275,7 @@ def number_attr(value: Any, type_: Attribute) -> FloatAttr | IntegerAttr:
     Raises VerifyException for a number the type cannot hold.
     """
     if is_float(type_):
-        return FloatAttr(float(value), type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        return FloatAttr(float(value), type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
     if not isfinite(value) or int(value) != value or not _fits(int(value), type_):
         raise VerifyException(
             f"found number {value}, expected one that {type_} can hold; cast first"

@@ -29,7 +29,7 @@ class ElementaryOp(UnaryElementwiseOp, ABC):
         return self.NUMPY(x)
 
     def scalar(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
-        return b.emit(self.MATH(x))  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return b.emit(self.MATH(x))  # pyright: ignore[reportCallIssue]
 
 
 @graph_op

@@ -100,7 +100,7 @@ def cond(x: TensorLike, /, p: float | str | None = None) -> Tensor:
         greatest, least = values[..., 0], values[..., -1]
         ratio = least / greatest if p == -2 else greatest / least
     else:
-        ratio = matrix_norm(tensor, ord=p) * matrix_norm(inv(tensor), ord=p)  # pyright: ignore[reportArgumentType]
+        ratio = matrix_norm(tensor, ord=p) * matrix_norm(inv(tensor), ord=p)
     # 0 / 0, and the inverse of a singular matrix, are NaN; so is what is computed of NaN, and stays so.
     has_nan = any_of(isnan(tensor), (-2, -1))
     return where(logical_and(isnan(ratio), logical_not(has_nan)), np.inf, ratio)

@@ -20,7 +20,7 @@ MAX_EXTENT = 2**63 - 1
 def type_name(data_type: int) -> str:
     """ONNX's name of an element type, in lower case: float8e4m3fn, string."""
     try:
-        return TensorProto.DataType.Name(data_type).lower()  # pyright: ignore[reportArgumentType]
+        return TensorProto.DataType.Name(data_type).lower()
     except ValueError:
         return f"element type {data_type}"
 

@@ -94,7 +94,7 @@ def float_constant(e: Emitter, value: float, type_: Attribute) -> SSAValue:
 def dense_vector(type_: AnyVector, values: Sequence[int | float]) -> Attribute:
     """The elements of a vector, or one value for all of them."""
     return DenseIntOrFPElementsAttr.from_list(
-        cast("VectorType[IntegerType] | VectorType[AnyFloat]", type_),  # type: ignore[arg-type]
+        cast("VectorType[IntegerType] | VectorType[AnyFloat]", type_),
         cast("Sequence[int]", values),
     )
 

@@ -154,7 +154,7 @@ class _Checker:
 def _number(value: SSAValue) -> int:
     constant = value.owner
     assert isinstance(constant, arith.ConstantOp)
-    return constant.value.value.data  # pyright: ignore
+    return constant.value.value.data
 
 
 def _bytes(type_: Any) -> int:

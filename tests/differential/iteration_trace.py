@@ -172,7 +172,7 @@ class _Tracer:
 
     def _value(self, value: SSAValue) -> int:
         if value not in self.values:
-            raise Untraceable(f"an index of '{value.owner.name}'")  # type: ignore[union-attr]
+            raise Untraceable(f"an index of '{value.owner.name}'")
         return self.values[value]
 
     def _affine_access(self, op: loop.LoadOp | loop.StoreOp, way: tuple[Step, ...]) -> None:

@@ -31,7 +31,7 @@ def kernel_of(program: NestProgram) -> NestProgram | None:
     moves: dict[str, list[Sequence[tuple[str, int]]]] = {}
     for access in accesses((root,)):
         outer = [_outer_terms(expr, inner) for expr in access.subscripts]
-        if None in outer or moves.setdefault(access.buffer, outer) != outer:  # type: ignore[arg-type]
+        if None in outer or moves.setdefault(access.buffer, outer) != outer:
             return None
     kept = {name: _kept_axes(name, root, inner, program) for name in moves}
     return NestProgram(

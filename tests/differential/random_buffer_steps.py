@@ -192,8 +192,8 @@ def set_scope(draw: Draw) -> Step:
 
 
 def storage_align(draw: Draw) -> Step:
-    buffer = draw.buffer(lambda v: _is_scratch(v) and len(v.type.get_shape()) > 1)  # type: ignore[union-attr]
-    rank = len(draw.nest.buffer(buffer).type.get_shape())  # type: ignore[union-attr]
+    buffer = draw.buffer(lambda v: _is_scratch(v) and len(v.type.get_shape()) > 1)
+    rank = len(draw.nest.buffer(buffer).type.get_shape())
     factor = draw.rng.choice((2, 4, 8))
     return s.StorageAlign(
         f"f/{buffer}", draw.rng.randint(1, rank - 1), factor, draw.rng.randrange(factor)
@@ -204,7 +204,7 @@ def fold_storage(draw: Draw) -> Step:
     """Mostly a buffer that one loop both fills and reads, which may need few of its elements at a time."""
 
     def is_scratch(value: SSAValue) -> bool:
-        return _is_scratch(value) and any(size > 1 for size in value.type.get_shape())  # type: ignore[union-attr]
+        return _is_scratch(value) and any(size > 1 for size in value.type.get_shape())
 
     def is_at_once(value: SSAValue) -> bool:
         fills = {op for store in _users(value, loop.StoreOp) for op in loops_around(store)}
@@ -212,7 +212,7 @@ def fold_storage(draw: Draw) -> Step:
         return is_scratch(value) and bool(fills & uses)
 
     buffer = draw.buffer(is_scratch if draw.rng.random() < 0.06 else is_at_once)
-    sizes = draw.nest.buffer(buffer).type.get_shape()  # type: ignore[union-attr]
+    sizes = draw.nest.buffer(buffer).type.get_shape()
     axis = draw.rng.choice([n for n, size in enumerate(sizes) if size > 1])
     factor = draw.rng.choice([n for n in (1, 2, 2, 3, 4) if n < sizes[axis]])
     return s.FoldStorage(f"f/{buffer}", axis, factor)

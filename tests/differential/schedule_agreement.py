@@ -91,7 +91,7 @@ class Schedule:
     record: Record = field(default_factory=Record)
     steps: list[Step] = field(default_factory=list[Step])
     """Those tried so far, refused ones included."""
-    module: ModuleOp = None  # type: ignore[assignment]
+    module: ModuleOp = None
 
     def __post_init__(self) -> None:
         if self.module is None:

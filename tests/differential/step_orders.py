@@ -53,7 +53,7 @@ def asked_for(step: ScheduleStep, nests: Nests) -> Asked:
     """The order of a step on the nests as they are. Raises Unclear for other steps than reorderings."""
     if type(step) not in _ORDERS:
         raise Unclear
-    nest, name = nests.resolve(step.loop)  # type: ignore[attr-defined]
+    nest, name = nests.resolve(step.loop)
     return _ORDERS[type(step)](step, nest, nest.loop(name))
 
 

@@ -57,7 +57,7 @@ def test_random_programs_of_several_results(steps: list[Step], results: list[int
 def kernels(function: Any, *inputs: np.ndarray) -> list[list[int]]:
     """How many tensors each nest of each kernel of a program stores."""
     module = sw.jit(function).lower(*inputs).module("te")
-    (block,) = (op.body.block for op in module.ops)  # pyright: ignore[reportAttributeAccessIssue]
+    (block,) = (op.body.block for op in module.ops)
     return [[len(nest.stored) for nest in kernel.nests] for kernel in plan_fusion(block).kernels]
 
 
@@ -134,7 +134,7 @@ def test_planning_is_linear():
             return x
 
         module = sw.jit(function).lower(PLANE).module("te")
-        (block,) = (op.body.block for op in module.ops)  # pyright: ignore[reportAttributeAccessIssue]
+        (block,) = (op.body.block for op in module.ops)
         count = 0
 
         def counted(frame: object, event: str, arg: object) -> None:

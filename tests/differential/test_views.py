@@ -89,7 +89,7 @@ def copies(function: object, *shapes: tuple[int, ...]) -> list[str]:
         low = sw.jit(function, opt="quick").lower(*arrays)
         low.module("loop")
     results = low.compile()(*arrays)
-    expected = function(*arrays)  # type: ignore[operator]
+    expected = function(*arrays)
     pairs = [(results, expected)]
     if isinstance(results, tuple):
         pairs = list(zip(results, expected, strict=True))
@@ -132,7 +132,7 @@ def test_the_text_after_bufferization_has_no_tensors_between_kernels():
     TeBufferizePass().apply(Context(), module)
     again = parse(str(module))
     assert str(again) == str(module)
-    assert not any(has_tensors(op) for op in again.ops)  # type: ignore[arg-type]
+    assert not any(has_tensors(op) for op in again.ops)
     assert any(isinstance(op, te.KernelOp) for op in again.walk())
 
 

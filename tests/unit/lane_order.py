@@ -111,7 +111,7 @@ class _Runner:
             if update is not None:
                 self.scalar(update.load, lane)
                 self.scalar(update.combine, lane)
-            lane[buffer][self.subscripts(op, lane)] = lane[value]  # type: ignore[index]
+            lane[buffer][self.subscripts(op, lane)] = lane[value]
 
     def subscripts(self, op: loop.LoadOp | loop.StoreOp, lane: Lane) -> tuple[int, ...]:
         map_ = self.maps.get(op)
@@ -127,7 +127,7 @@ class _Runner:
             return
         match op:
             case loop.LoadOp():
-                lane[op.results[0]] = lane[op.operands[0]][self.subscripts(op, lane)]  # type: ignore[index]
+                lane[op.results[0]] = lane[op.operands[0]][self.subscripts(op, lane)]
             case loop.AllocOp():
                 lane[op.buffer] = np.full(op.buffer.type.get_shape(), -1, np.int32)
             case arith.ConstantOp():
@@ -162,7 +162,7 @@ def _range(op: loop.ForOp, lane: Lane) -> range:
 
 def _condition(op: loop.IfOp, lane: Lane) -> bool:
     dims = [lane[v] for v in op.condition_operands]
-    return all(_HOLDS[c.kind](c.lhs.eval(dims, [])) for c in op.condition.data.constraints)  # type: ignore[arg-type]
+    return all(_HOLDS[c.kind](c.lhs.eval(dims, [])) for c in op.condition.data.constraints)
 
 
 _BEFORE = {loop.LoadOp: 1, loop.StoreOp: 2}

@@ -233,7 +233,7 @@ def applied(program: str, *steps: Step) -> str:
 def as_tuple(returned: object) -> tuple[np.ndarray, ...]:
     if returned is None:
         return ()
-    return returned if isinstance(returned, tuple) else (returned,)  # pyright: ignore[reportReturnType]
+    return returned if isinstance(returned, tuple) else (returned,)
 
 
 def _same(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], message: str) -> None:

@@ -28,7 +28,7 @@ def test_they_are_not_set_by_their_names() -> None:
     (buffer,) = Block(arg_types=[MemRefType(f32, (4,))]).args
     load = loop.LoadOp(buffer, [0])
     with pytest.raises(NotImplementedError):
-        load.buffer = buffer  # pyright: ignore[reportAttributeAccessIssue]
+        load.buffer = buffer
 
 
 def test_lists_of_which_a_property_has_the_sizes() -> None:

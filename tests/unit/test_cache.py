@@ -202,7 +202,7 @@ def test_the_version_of_the_compiler_follows_its_files(tmp_path: Path):
 
     def state() -> list[tuple[str, str, int, int, int]]:
         files: list[tuple[str, str, int, int, int]] = []
-        version._add_files(package, "", files)  # pyright: ignore[reportPrivateUsage]
+        version._add_files(package, "", files)
         return files
 
     before = state()
@@ -442,7 +442,7 @@ def test_the_command_line_turns_it_off(store: Store, tmp_path: Path, compiled: l
 
 def test_cache_is_a_bool() -> None:
     with pytest.raises(sw.StepwellError, match="found cache='no', expected True or False"):
-        sw.jit(lambda x: x, cache="no")  # pyright: ignore[reportArgumentType, reportCallIssue]
+        sw.jit(lambda x: x, cache="no")
 
 
 def test_large_entries_are_read_into_memory_or_mapped(tmp_path: Path):

@@ -278,7 +278,7 @@ class RandomProgram:
 
         names = {"wrap": wrap}
         exec("def main(a, b, c):\n" + "\n".join(self.python), names)
-        return names["main"](a, b, c)  # type: ignore[operator, call-arg, arg-type]
+        return names["main"](a, b, c)
 
 
 @pytest.mark.sampled(12)

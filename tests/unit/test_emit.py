@@ -37,7 +37,7 @@ func.func @axpy(%a: f32, %x: memref<64xf32>, %y: memref<64xf32>) {
 
 
 def emitted(text: str, **options: str) -> str:
-    return emit_llvm(parse_text(text), **options).text  # type: ignore[arg-type]
+    return emit_llvm(parse_text(text), **options).text
 
 
 def table_module(values: np.ndarray, *, constant: bool = True) -> ModuleOp:

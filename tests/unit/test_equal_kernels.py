@@ -60,7 +60,7 @@ def test_equal_kernels_are_scheduled_once(monkeypatch: pytest.MonkeyPatch):
 
     def noted(module: object, function: func.FuncOp, target: object) -> object:
         scheduled.append(function.sym_name.data)
-        return schedule(module, function, target)  # pyright: ignore[reportArgumentType]
+        return schedule(module, function, target)
 
     monkeypatch.setattr(rules, "schedule", noted)
     low = sw.jit(with_constants).lower(*arrays(((33, 40),)))

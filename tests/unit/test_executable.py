@@ -115,7 +115,7 @@ def test_read_only_and_subclass(add8: Executable):
 def test_other_arrays(add8: Executable):
     class OnlyDLPack:
         def __dlpack__(self, **options: object):
-            return X.__dlpack__(**options)  # type: ignore[arg-type]
+            return X.__dlpack__(**options)
 
         def __dlpack_device__(self):
             return X.__dlpack_device__()

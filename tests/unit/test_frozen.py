@@ -72,7 +72,7 @@ def test_methods() -> None:
     with pytest.raises(ValueError, match="no name"):
         Named(1, name="")
     with pytest.raises(TypeError, match=r"^Point.__init__\(\) missing 1 .* argument: 'x'"):
-        Point()  # pyright: ignore[reportCallIssue]
+        Point()
 
 
 def test_classes_that_are_frozen_in_types_alone() -> None:
@@ -115,7 +115,7 @@ def test_facts_are_known_before_an_instance_is() -> None:
         a: int
         b: int = 1
 
-    assert Matched.__match_args__ == ("a", "b")  # pyright: ignore[reportAttributeAccessIssue]
+    assert Matched.__match_args__ == ("a", "b")
     match Matched(7):
         case Matched(a, b):
             assert (a, b) == (7, 1)
@@ -132,11 +132,11 @@ def test_what_is_given_by_name_and_own_equality(decorator: Callable[[type], type
             return isinstance(other, Given)
 
     assert list(signature(Given).parameters) == ["height", "width"]
-    assert repr(Given(4, width=5)).endswith("Given(width=5, height=4)")  # pyright: ignore[reportCallIssue]
-    assert Given.__match_args__ == ("height",)  # pyright: ignore[reportAttributeAccessIssue]
+    assert repr(Given(4, width=5)).endswith("Given(width=5, height=4)")
+    assert Given.__match_args__ == ("height",)
     assert hash(Given(width=1)) == hash((1, 3)) and Given(width=1) == Given(width=2)
     with pytest.raises(TypeError, match="positional"):
-        Given(1, 2)  # pyright: ignore[reportCallIssue]
+        Given(1, 2)
 
 
 def test_what_dataclasses_offer() -> None:
@@ -174,7 +174,7 @@ def test_a_field_without_a_default_behind_one_that_has_it() -> None:
 
     @frozen
     class Last(Point):
-        depth: int  # pyright: ignore[reportGeneralTypeIssues]
+        depth: int
 
     message = (
         "found field 'depth' without a default behind 'names', which has one; give it a default"
@@ -185,7 +185,7 @@ def test_a_field_without_a_default_behind_one_that_has_it() -> None:
     @frozen
     class Plain:
         first: int = 1
-        second: int  # pyright: ignore[reportGeneralTypeIssues]
+        second: int
 
     with pytest.raises(TypeError, match="found field 'second' without a default behind 'first'"):
         Plain(5)
@@ -216,7 +216,7 @@ def test_a_class_with_plain_fields_is_used_without_its_facts() -> None:
     assert [f.name for f in fields(More)] == ["a", "b", "c", "d", "e"]
     assert isinstance(More.__dict__["__dataclass_fields__"], dict)
     assert [*defaults_of(More).items()][3:] == [("d", 4), ("e", 5)]
-    assert More(1, 2) == replace(one, d=4) and More.__match_args__ == ("a", "b", "c", "d", "e")  # pyright: ignore[reportAttributeAccessIssue]
+    assert More(1, 2) == replace(one, d=4) and More.__match_args__ == ("a", "b", "c", "d", "e")
 
 
 def test_fields_that_are_shared_by_all_instances() -> None:
@@ -227,7 +227,7 @@ def test_fields_that_are_shared_by_all_instances() -> None:
 
     assert Shared(2).size == 2 and Shared.UNIT == "mm"
     with pytest.raises(TypeError, match="argument"):
-        Shared(2, "cm")  # pyright: ignore[reportCallIssue]
+        Shared(2, "cm")
 
 
 def test_a_default_that_may_change_is_refused() -> None:

@@ -121,7 +121,7 @@ def test_pipelines(pipeline: str, message: str) -> None:
 
 def test_one_option_may_stand_in_each_of_two_passes() -> None:
     first, second = parse_passes("loop-split{loop=f/i factor=4},loop-split{loop=f/j factor=4}")
-    assert (first.loop, second.loop) == ("f/i", "f/j")  # type: ignore[attr-defined]
+    assert (first.loop, second.loop) == ("f/i", "f/j")
 
 
 def body(text: str) -> str:
@@ -199,13 +199,13 @@ def test_parameters_of_steps_of_more_than_64_bits(step: Callable[[sw.Schedule], 
 )
 def test_what_is_no_step(given: object, message: str) -> None:
     with pytest.raises(StepwellError, match=message):
-        sw.Schedule(NEST).apply(given)  # type: ignore[arg-type]
+        sw.Schedule(NEST).apply(given)
 
 
 def test_numpys_integers_are_numbers() -> None:
     import numpy as np
 
-    assert "factor = 8" in str(sw.Schedule(NEST).split("i", np.int64(8)))  # type: ignore[arg-type]
+    assert "factor = 8" in str(sw.Schedule(NEST).split("i", np.int64(8)))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_scripts_nested_without_end(script: str, seconds: None) -> None:
 @pytest.mark.parametrize("program", [None, 3, b"func.func", sw.jit(lambda x: x)])
 def test_what_is_no_program(program: object) -> None:
     with pytest.raises(StepwellError, match="as the program, expected a Lowered"):
-        sw.Schedule(program)  # type: ignore[arg-type]
+        sw.Schedule(program)
 
 
 # Control characters

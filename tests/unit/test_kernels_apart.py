@@ -79,9 +79,9 @@ def _without_declarations(text: str) -> list[str]:
 
 def test_processes_make_the_same_kernels(monkeypatch: pytest.MonkeyPatch):
     here = compile_kernels(loops(layers()), OPTIONS, GENERATOR, None, Workers())
-    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 1 - started)  # type: ignore[misc]
+    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 1 - started)
     module, done = loops(layers()), []
-    monkeypatch.setattr(side_by_side._Work, "do_here", lambda _, jobs: done.extend(jobs))  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side._Work, "do_here", lambda _, jobs: done.extend(jobs))
     with kernels.kernel_workers(module) as processes:
         there = compile_kernels(module, OPTIONS, GENERATOR, None, processes)
     assert list(there.kernels.values()) == list(here.kernels.values())
@@ -95,8 +95,8 @@ def test_processes_start_while_a_long_function_is_traced(monkeypatch: pytest.Mon
             asked.append(0)
             return []
 
-    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)  # type: ignore[misc]
-    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: asked.append(n) or Ahead())  # type: ignore[misc]
+    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)
+    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: asked.append(n) or Ahead())
     monkeypatch.setattr(tracing, "LONG", 3)
     x = np.ones(3, np.float32)
     sw.jit(lambda x: sw.exp(x) + x).lower(x).compile()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import stepwell as sw
+from ml_dtypes import bfloat16
 from stepwell.frontend.text import parse_text
 
 LANES = 16
@@ -63,7 +64,6 @@ def test_a_mask_of_one_lane_that_llvm_finds(
 @pytest.mark.parametrize("columns", (1, 17, 33, 49))
 def test_the_last_column_of_a_narrow_product(columns: int) -> None:
     """The memory behind the result is the caller's."""
-    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     a, b = np.ones((65, 63), bfloat16), np.ones((63, columns), bfloat16)
     memory = np.full(65 * columns + 8, 7, bfloat16)
     out = memory[: 65 * columns].reshape(65, columns)

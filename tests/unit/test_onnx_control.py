@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("onnx")
-
 from onnx import parser
 from stepwell.dialects import graph
 from stepwell.driver.options import Options

@@ -6,13 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-onnx = pytest.importorskip("onnx")
-
-from onnx import TensorProto, helper  # noqa: E402
-from stepwell.frontend.onnx.importer import import_model  # noqa: E402
-from stepwell.frontend.onnx.reading import checked_model  # noqa: E402
-from stepwell.interpreters.harness import interpret  # noqa: E402
+from onnx import TensorProto, helper
+from stepwell.frontend.onnx.importer import import_model
+from stepwell.frontend.onnx.reading import checked_model
+from stepwell.interpreters.harness import interpret
 
 T, B, INPUT, H = 5, 3, 4, 2
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}

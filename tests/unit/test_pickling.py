@@ -44,7 +44,6 @@ def test_a_function_without_a_name_needs_cloudpickle(monkeypatch: pytest.MonkeyP
 
 
 def test_a_function_without_a_name_goes_with_its_code():
-    pytest.importorskip("cloudpickle")
     again = pickle.loads(pickle.dumps(sw.jit(lambda x: x + 1, opt="quick")))
     np.testing.assert_array_equal(again(X), X + 1)
 
@@ -70,7 +69,6 @@ def test_an_executable_runs_in_another_process(tmp_path):
 
 @pytest.mark.slow
 def test_spawned_processes_and_joblib_call_jitted_functions(tmp_path):
-    pytest.importorskip("joblib")
     (tmp_path / "functions.py").write_text(
         "import stepwell as sw\n@sw.jit\ndef doubled(x):\n    return x * 2\n"
     )

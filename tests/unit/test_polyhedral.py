@@ -105,7 +105,7 @@ def refusal(text: str, **options: object) -> str:
     module = parse_text(text, "f.mlir")
     before = str(module)
     with pytest.raises(StepwellError) as caught:
-        LoopPolyhedralPass(**options).apply(Context(), module)  # type: ignore[arg-type]
+        LoopPolyhedralPass(**options).apply(Context(), module)
     assert str(module) == before
     return str(caught.value)
 

@@ -156,7 +156,7 @@ def reads_the_environment(x: Any) -> Any:
 
 
 def imports_beside_it(x: Any) -> Any:
-    from .numpy import anything  # pyright: ignore
+    from .numpy import anything
 
     return x + anything
 

@@ -30,14 +30,14 @@ TEXTS = [
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """The processes that compile in this test: two, however small the modules are."""
     processes: list[subprocess.Popen[bytes]] = []
-    start = side_by_side._started  # pyright: ignore[reportPrivateUsage]
+    start = side_by_side._started
 
     def watched(imports: Sequence[str]) -> subprocess.Popen[bytes]:
         processes.append(start(imports))
         return processes[-1]
 
     monkeypatch.setattr(side_by_side, "_started", watched)
-    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)
     return processes
 
 
@@ -74,7 +74,7 @@ def test_what_a_process_does_not_answer_is_compiled_here(monkeypatch: pytest.Mon
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         return subprocess.Popen([sys.executable, "-c", "print('no object')"], **pipes)
 
-    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 2)
     monkeypatch.setattr(side_by_side, "_started", dies)
     expected = [GENERATOR.object_code(text) for text in TEXTS]
     assert objects_of(TEXTS, GENERATOR) == expected
@@ -102,9 +102,9 @@ def test_an_interrupt_ends_the_processes_and_leaves_no_file(
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_threads_of_this_process_take_no_processor_from_its_work(monkeypatch: pytest.MonkeyPatch):
     """Some of them join weights while the program is on its way to kernels."""
-    assert side_by_side._running_here() >= 1  # pyright: ignore[reportPrivateUsage]
+    assert side_by_side._running_here() >= 1
     monkeypatch.setattr(side_by_side, "_running_here", lambda: 1000)
-    assert side_by_side._running() == 1  # pyright: ignore[reportPrivateUsage]
+    assert side_by_side._running() == 1
 
 
 def test_busy_machines_have_no_processes(monkeypatch: pytest.MonkeyPatch):
@@ -160,7 +160,7 @@ def test_processes_that_nobody_takes_end(
 
 def test_small_modules_are_worth_no_process(monkeypatch: pytest.MonkeyPatch):
     asked: list[int] = []
-    monkeypatch.setattr(side_by_side, "process_count", lambda wanted: asked.append(wanted) or 0)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda wanted: asked.append(wanted) or 0)
     objects_of(TEXTS, GENERATOR)
     monkeypatch.setattr(objects, "START_BYTES", 1)
     objects_of(TEXTS, GENERATOR)
@@ -173,7 +173,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(side_by_side, "process_count", lambda _: 0)  # type: ignore[misc]
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 0)
     monkeypatch.setattr(objects, "START_BYTES", 1)
     for stream in (Terminal(), io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)

@@ -4,7 +4,7 @@ from random import Random
 
 import islpy as isl
 from stepwell.analysis.dependence import (
-    _meet_at_first,  # pyright: ignore[reportPrivateUsage]
+    _meet_at_first,
 )
 from stepwell.analysis.domains import Around, LoopPart, Place, touched
 from stepwell.analysis.subscript_tests import SubscriptTest, equal_loops, loops_of

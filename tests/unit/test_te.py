@@ -299,7 +299,7 @@ def number_of_operations(function: func.FuncOp) -> int:
 def fused(function: func.FuncOp) -> func.FuncOp:
     module = function.parent_op()
     assert module is not None
-    TeFusePass().apply(Context(), module)  # pyright: ignore[reportArgumentType]
+    TeFusePass().apply(Context(), module)
     verify(module)
     return function
 

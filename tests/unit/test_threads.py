@@ -443,4 +443,4 @@ def test_python_threads_at_once() -> None:
 @pytest.mark.parametrize("threads", [0, -1, 1025, True, 2.0, "2"])
 def test_wrong_numbers(threads: object) -> None:
     with pytest.raises(StepwellError, match=r"found threads=.*, expected a number from 1 to 1024"):
-        lowered(running_sums("3")).compile(threads=threads)  # pyright: ignore[reportArgumentType]
+        lowered(running_sums("3")).compile(threads=threads)

@@ -33,7 +33,7 @@ def test_what_is_left_out_is_what_exact_sets_leave_out(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = Random(seed)
-    needed = tight_bounds._needed_bounds.__wrapped__  # pyright: ignore[reportPrivateUsage]
+    needed = tight_bounds._needed_bounds.__wrapped__
     cases = [_case(rng) for _ in range(CASES)]
     quick = [tuple(map(list, needed(*case))) for case in cases]
     monkeypatch.setattr(tight_bounds, "is_never_negative", lambda *_: False)
@@ -57,5 +57,5 @@ def test_an_end_that_a_larger_step_never_reaches_takes_no_exact_sets(
 
     monkeypatch.setattr(tight_bounds, "loop_range", fail)
     inside = around.within(LoopPart((zero,), ends, 6))
-    lows, highs = tight_bounds._needed_bounds(inside, (zero,), ends)  # pyright: ignore[reportPrivateUsage]
+    lows, highs = tight_bounds._needed_bounds(inside, (zero,), ends)
     assert [*lows] == [0] and [*highs] == [0]

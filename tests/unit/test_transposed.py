@@ -52,7 +52,7 @@ def check(text: str, *, native: bool = True) -> str:
 
 
 def _compare(found: object, expected: object) -> None:
-    for a, b in zip(found, expected, strict=True):  # type: ignore[call-overload]
+    for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -30,7 +30,7 @@ def test_what_is_no_path(path: object) -> None:
     with pytest.raises(
         StepwellError, match=f"found a {type(path).__name__}, expected the path of a file"
     ):
-        sw.load(path)  # type: ignore[arg-type]
+        sw.load(path)
 
 
 def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
@@ -59,20 +59,20 @@ def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_compiled(function: object, message: str) -> None:
-    line = inspect.currentframe().f_lineno + 2  # type: ignore[union-attr]
+    line = inspect.currentframe().f_lineno + 2
     with pytest.raises(StepwellError, match=message) as caught:
-        sw.jit(function)  # type: ignore[arg-type, call-overload]
+        sw.jit(function)
     assert str(caught.value).startswith(f"{__file__}:{line}:")
     with pytest.raises(StepwellError, match=message):
-        sw.jit(threads=1)(function)  # type: ignore[arg-type]
+        sw.jit(threads=1)(function)
 
 
 def test_a_text_is_no_function():
     """Numba's decorator takes the types of arguments so."""
     with pytest.raises(StepwellError, match="found types of arguments in jit, expected a function"):
-        sw.jit("float64(float64)")  # type: ignore[call-overload]
+        sw.jit("float64(float64)")
     with pytest.raises(StepwellError, match="found a str, expected a function"):
-        sw.jit(threads=1)("f")  # type: ignore[arg-type]
+        sw.jit(threads=1)("f")
 
 
 @pytest.mark.parametrize("function", [abs, Model(), functools.partial(operator.mul, 2), sw.exp])
@@ -83,7 +83,7 @@ def test_what_can_be_compiled_without_being_a_function(function: Callable) -> No
 @pytest.mark.parametrize("target", [3, None, b"host"])
 def test_what_is_no_target(target: object) -> None:
     with pytest.raises(StepwellError, match=f"found a {type(target).__name__} as the target"):
-        sw.jit(lambda x: x + 1, target=target)(X)  # type: ignore[call-overload]
+        sw.jit(lambda x: x + 1, target=target)(X)
 
 
 def test_a_masked_array_is_not_taken_without_its_mask() -> None:

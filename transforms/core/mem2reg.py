@@ -471,7 +471,7 @@ def _zero_of(type_: Attribute) -> IntegerAttr | FloatAttr | DenseIntOrFPElements
         return Combiner.ADD.identity(type_)
     of_vectors = cast("VectorType[Attribute]", type_)
     zero = 0.0 if is_float(of_vectors.element_type) else 0
-    return DenseIntOrFPElementsAttr.from_list(of_vectors, [zero])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType, reportUnknownMemberType]
+    return DenseIntOrFPElementsAttr.from_list(of_vectors, [zero])  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 def _bits(slots: int) -> Iterator[int]:

@@ -382,7 +382,7 @@ def _identity(update: ReductionUpdate) -> FloatAttr | IntegerAttr:
     type_: Attribute = update.load.result.type
     if update.operator == "xor":
         assert not is_float(type_)
-        return IntegerAttr(0, type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        return IntegerAttr(0, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return Combiner(update.operator).identity(type_)
 
 

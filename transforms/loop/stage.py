@@ -223,7 +223,7 @@ class StagePlan:
         value = self._load(Builder(InsertPoint.at_end(inside)), there, values)
         inside.add_op(loop.YieldOp(value))
         zero = arith.ConstantOp(
-            FloatAttr(0.0, element) if is_float(element) else IntegerAttr(0, element)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownArgumentType]
+            FloatAttr(0.0, element) if is_float(element) else IntegerAttr(0, element)  # pyright: ignore[reportArgumentType, reportCallIssue]
         )
         guarded = loop.IfOp(
             [loop.at_least_zero(e) for e in constraints],
