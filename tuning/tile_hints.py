@@ -101,7 +101,7 @@ class Hints:
             if then and summed not in self._parts and self._is_of_parts(ahead):
                 self._parts[summed] = self.s.cut(summed, ahead, "part", "term", "perfect")
             terms = self.terms(summed)
-            follows = then if then and summed in self._parts else ""
+            follows = then if then and summed in self._parts and terms.trips else ""
             self.loops += self.s.prefetch(rows, terms, ahead, locality=3, then=follows).loops
 
     def _is_of_parts(self, ahead: int) -> bool:

@@ -20,15 +20,24 @@ from stepwell.tuning.rules import kernels, schedule_with
 
 
 @pytest.mark.parametrize(
-    ("channels", "window", "parts", "passed"),
+    ("channels", "window", "parts", "wide", "passed"),
     [
-        (27, 1, 9, "+ 13) floordiv 27"),  # the last part asks for the next pixels' first channels
-        (96, 1, 8, "+ 13) floordiv 96"),  # a part of 8 terms as a whole, 9 + 8 / 2 ahead
-        (96, 1, 0, ""),
-        (24, 3, 0, ""),  # the next element of the window has what is near already
+        (
+            27,
+            1,
+            9,
+            6,
+            "+ 13) floordiv 27",
+        ),  # the last part asks for the next pixels' first channels
+        (27, 1, 9, 24, "+ 13) floordiv 27"),  # of the next row, where a tile has all of one
+        (96, 1, 8, 6, "+ 13) floordiv 96"),  # a part of 8 terms as a whole, 9 + 8 / 2 ahead
+        (96, 1, 0, 6, ""),
+        (24, 3, 0, 6, ""),  # the next element of the window has what is near already
     ],
 )
-def test_hints_go_on_beyond_the_last_channel(channels: int, window: int, parts: int, passed: str):
+def test_hints_go_on_beyond_the_last_channel(
+    channels: int, window: int, parts: int, wide: int, passed: str
+):
     rng, target = np.random.default_rng(5), Target.of("host")
     x = rng.standard_normal((1, channels, 12, 48), np.float32)
     weights = rng.standard_normal((40, channels, window, window), np.float32)
@@ -41,7 +50,7 @@ def test_hints_go_on_beyond_the_last_channel(channels: int, window: int, parts: 
     pixels, outputs = found.m[-1], found.n[-1]
     *_, last = (axis for axis in found.k if axis not in found.window)
     plan = ConvolutionPlan(
-        ((pixels, 6), (outputs, 2 * target.core.lanes(4))),
+        ((pixels, wide), (outputs, target.core.lanes(4))),
         (*found.window, last),
         (),
         packs=True,

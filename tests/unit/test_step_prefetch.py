@@ -104,9 +104,11 @@ def test_hints_go_on_in_the_next_iteration_around(
         [("A", "memref<9x200xi32>"), ("C", "memref<9xi32>")],
         f"""
   loop.for parallel "t" %t = 2 to 9 step 2 {{
-    loop.for serial "k" %k = {first} to {end} step {step} {{
-      %a = loop.load %A[%t, %k + 20] : memref<9x200xi32>
-      loop.store %a, %C[%t] : memref<9xi32>
+    loop.for serial "u" %u = 3 to 4 {{
+      loop.for serial "k" %k = {first} to {end} step {step} {{
+        %a = loop.load %A[%t, %k + %u + 17] : memref<9x200xi32>
+        loop.store %a, %C[%t] : memref<9xi32>
+      }}
     }}
   }}""",
     )
@@ -114,11 +116,11 @@ def test_hints_go_on_in_the_next_iteration_around(
     apply(Prefetch("f/A", "k", distance, then="t"), nests)
     nest, _ = nests.resolve("f/")
     (hint,) = (op for op in nest.function.walk() if isinstance(op, PrefetchOp))
-    places = [(t, k) for t in (2, 4, 6, 8) for k in range(first, end, step)]
-    loops = [nest.loop(name).induction_variable for name in "tk"]
+    places = [(t, 3, k) for t in (2, 4, 6, 8) for k in range(first, end, step)]
+    loops = [nest.loop(name).induction_variable for name in "tuk"]
     for place, later in zip(places, places[distance:], strict=False):
         values = [dict(zip(loops, place, strict=True))[value] for value in hint.operands_]
-        assert hint.map.data.eval(values, []) == (later[0], later[1] + 20)
+        assert hint.map.data.eval(values, []) == (later[0], later[2] + 20)
 
 
 def test_negative_bounds_and_a_step() -> None:
