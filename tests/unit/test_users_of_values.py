@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.verify import verify
 from stepwell.driver import pass_manager
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 RNG = np.random.default_rng(3)
 
@@ -31,26 +31,13 @@ def network(dtype: Any):
     return function, numbers(dtype, 1, 3, 28, 28)
 
 
-def users_elsewhere(module: ModuleOp) -> list[str]:
-    values = [value for op in module.walk() for value in op.results]
-    values += [arg for op in module.walk() for r in op.regions for b in r.blocks for arg in b.args]
-    users = [use.operation for value in values for use in value.uses]
-    return [user.name for user in users if _root(user) is not module]
-
-
-def _root(op: Operation) -> Operation:
-    while (parent := op.parent_op()) is not None:
-        op = parent
-    return op
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_all_users_are_in_the_program(dtype: Any, monkeypatch: pytest.MonkeyPatch):
     apply_pass, seen = pass_manager.apply_pass, set[str]()
 
     def checked(pass_: Any, ctx: Any, module: ModuleOp) -> None:
         apply_pass(pass_, ctx, module)
-        assert not users_elsewhere(module), pass_.name
+        verify(module)
         seen.add(pass_.name)
 
     monkeypatch.setattr(pass_manager, "apply_pass", checked)
