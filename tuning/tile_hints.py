@@ -95,12 +95,13 @@ class Hints:
         uses = [use.operation for use in rows.value.uses]
         loops = [loop for loop in around if loop.trips != 1]
         for summed in self._sums:
-            if not any(summed.op.is_ancestor(use) for use in uses):
+            terms = self.terms(summed)
+            if not any(terms.op.is_ancestor(use) for use in uses):
                 continue
-            then = next((loop for loop in loops if is_in(self.terms(summed), loop)), None)
+            then = next((loop for loop in loops if is_in(terms, loop)), None)
             if then and summed not in self._parts and self._is_of_parts(ahead):
                 self._parts[summed] = self.s.cut(summed, ahead, "part", "term", "perfect")
-            terms = self.terms(summed)
+                terms = self.terms(summed)
             follows = then if then and summed in self._parts and terms.trips else ""
             self.loops += self.s.prefetch(rows, terms, ahead, locality=3, then=follows).loops
 

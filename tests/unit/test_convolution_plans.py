@@ -298,7 +298,8 @@ def test_hints_stand_between_parts_of_sums_that_ask_for_few_lines_at_once():
         low = sw.jit(lambda x, w=weights: sw.conv(x, w)).lower(x)
         (one,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
         model, (first,) = Model(one, target), convolution.propose(one, known)
-        plan = replace(first, outside=one.m, prefetch_image=True, prefetch_result=True)
+        hints = {"prefetch_image": True, "prefetch_result": True, "prefetch_terms": 0}
+        plan = replace(first, outside=one.m, **hints)
         assert terms_between_hints(model, plan) == found, (channels, misses)
         apart = replace(plan, prefetch_image=False, prefetch_result=False)
         assert terms_between_hints(model, apart) == 0
