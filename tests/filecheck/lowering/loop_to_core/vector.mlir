@@ -262,3 +262,22 @@ func.func @blocks(%A: memref<64xf32>, %B: memref<64xf32>) {
 ^end:
   func.return
 }
+
+// -----
+
+// An element that a call in the loop may change is loaded in each iteration.
+
+func.func private @changes(memref<64xf32>)
+
+// CHECK-LABEL: func.func @called
+// CHECK:         scf.for
+// CHECK-NEXT:      %a = memref.load %A[%c0]
+// CHECK:           func.call @changes
+func.func @called(%A: memref<64xf32>, %B: memref<64xf32>) {
+  loop.for serial "i" %i = 0 to 4 {
+    %a = loop.load %A[0] : memref<64xf32>
+    loop.store %a, %B[%i] : memref<64xf32>
+    func.call @changes(%A) : (memref<64xf32>) -> ()
+  }
+  func.return
+}
