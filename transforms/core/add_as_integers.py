@@ -77,8 +77,10 @@ class _Whole(NamedTuple):
 
 
 def _is_source(op: Operation) -> bool:
-    return bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE and _holds(
-        op.results[0].type, _of_source(op)
+    return (
+        type(op) in _CASTS
+        and bit_width(get_element_type_or_self(op.operands[0].type)) <= WIDEST_SOURCE
+        and _holds(op.results[0].type, _of_source(op))
     )
 
 

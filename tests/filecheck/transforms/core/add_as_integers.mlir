@@ -53,3 +53,18 @@ func.func @kept(%a: i8, %b: i8, %c: i16) -> (f32, f32, f32, f32, f32, f16) {
   %6 = arith.addf %5, %5 : f16
   func.return %0, %1, %2, %3, %4, %6 : f32, f32, f32, f32, f32, f16
 }
+
+// -----
+
+// A whole number that is a constant takes no conversion, and is one of the sum's sources all the same.
+// CHECK-LABEL: func.func @with_a_constant
+// CHECK:         %[[SUM:.*]] = arith.addi %{{.*}}, %{{.*}}
+// CHECK:         arith.addi %[[SUM]]
+func.func @with_a_constant(%a: i8, %b: i8) -> f64 {
+  %three = arith.constant 3.0 : f64
+  %0 = arith.uitofp %a : i8 to f64
+  %1 = arith.uitofp %b : i8 to f64
+  %2 = arith.addf %0, %1 : f64
+  %3 = arith.addf %2, %three : f64
+  func.return %3 : f64
+}
