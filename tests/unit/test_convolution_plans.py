@@ -291,10 +291,8 @@ def test_hints_stand_between_parts_of_sums_that_ask_for_few_lines_at_once():
         (48, 512, 12, 0),
     ):
         target = replace(known, core=replace(known.core, l1_misses=misses))
-        x, weights = (
-            np.zeros((1, channels, 56, 56), np.float32),
-            np.zeros((outputs, channels, 1, 1), np.float32),
-        )
+        x = np.zeros((1, channels, 56, 56), np.float32)
+        weights = np.zeros((outputs, channels, 1, 1), np.float32)
         low = sw.jit(lambda x, w=weights: sw.conv(x, w)).lower(x)
         (one,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
         model, (first,) = Model(one, target), convolution.propose(one, known)
