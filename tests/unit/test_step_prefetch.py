@@ -41,19 +41,22 @@ def hints(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if "loop.prefetch" in line]
 
 
-def test_dependences_stay_when_hints_are_added() -> None:
+def test_accesses_stay_when_hints_are_added() -> None:
+    """And when they run is found anew: hints have come between them."""
     nests = Nests(parse_text(rows().replace("{n}", "8"), "<text>"))
     nest, _ = nests.resolve("f/")
-    found = nest.dependences
+    before, found = nest.dependences, nest.scop
     apply(Prefetch("f/A", "i"), nests)
     apply(Prefetch("f/C", "j", 2), nests)
-    assert nest.dependences is found
+    assert nest.scop is found
+    assert nest.dependences is not before
     anew = Dependences(nest.function)
     for name in "ij":
-        assert found.kind_of(nest.loop(name)) is anew.kind_of(nest.loop(name))
-    assert [d.describe() for d in found.all] == [d.describe() for d in anew.all]
+        assert nest.dependences.kind_of(nest.loop(name)) is anew.kind_of(nest.loop(name))
+    assert [d.describe() for d in nest.dependences.all] == [d.describe() for d in anew.all]
+    found = nest.scop
     apply(Split("f/i", 4), nests)
-    assert nest.dependences is not found
+    assert nest.scop is not found
 
 
 STEPS: dict[str, list[Step]] = {
