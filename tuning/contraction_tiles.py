@@ -419,8 +419,7 @@ class _Tiles:
             rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
             hints.rows(rows, (loop for loop in self._level("m", "block").copies if loop.trips != 1))
         rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
-        is_whole = self.plan.kc >= self.k
-        around = self._level("n", "tile").copies if is_whole else ()
+        around = self._level("n", "tile").copies if self.plan.kc >= self.k else ()
         hints.terms_ahead(rows, self.plan.prefetch_terms, around)
         if not self.plan.prefetch_result or self.is_deep:
             return
