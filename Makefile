@@ -48,7 +48,7 @@ test: $(VENV)/.installed-test
 	exit $$status
 
 test-slow: $(VENV)/.installed-test
-	@$(IN_VENV) $(PY) -m pytest -n $(JOBS) -m slow --ignore tests/mlir
+	@$(IN_VENV) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --ignore tests/mlir
 
 check: $(VENV)/.installed-check
 	@$(PY) -m ruff format --check .
