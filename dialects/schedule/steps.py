@@ -13,12 +13,6 @@ from __future__ import annotations
 
 from .step import Step, step
 
-TAILS = ("guard", "peel", "pad", "perfect")
-"""
-What to do when a factor does not divide a loop: test each iteration (`guard`), run the rest in a loop of its own
-(`peel`), let it run over into padding (`pad`), or refuse unless it divides (`perfect`).
-"""
-
 
 @step
 class Split(Step):
