@@ -62,7 +62,9 @@ class LoopPolyhedralPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.fuse not in FUSIONS:
-            raise StepwellError(f"fuse is '{self.fuse}', expected one of {', '.join(FUSIONS)}")
+            raise StepwellError(
+                f"found fuse={self.fuse} for pass '{self.name}', expected one of {', '.join(FUSIONS)}; write one of these"
+            )
         for function in op.ops:
             if (
                 isinstance(function, func.FuncOp)
