@@ -327,7 +327,7 @@ def _positive(value: SSAValue) -> int:
 @frozen
 class ConvertAffineToLoopPass(StepwellPass):
     """
-    Raises affine, scf and memref functions to named loops, to which every schedule step applies.
+    Raise affine, scf and memref functions to named loops, to which every schedule step applies.
 
     Arguments may alias each other afterwards, unless `noalias-args` promises that they do not. What has
     no counterpart (`scf.while`, calls, loops of a step that is not a number) stays, opaque to analysis.

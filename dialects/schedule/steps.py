@@ -137,7 +137,7 @@ class Peel(Step):
 @step
 class IndexSetSplit(Step):
     """
-    Run a loop as two loops, before and from a point on, or where a condition of its body holds and not.
+    Run a loop as two, before and from a point on, or as several where a condition of its body holds and where not.
 
     Before: `for i in 0..10`. After `index_set_split("f/i", at="4")`: `for i in 0..4; for i.rest in 4..10`.
     `at` is an affine expression over the loops around and the function's index arguments.
@@ -150,7 +150,7 @@ class IndexSetSplit(Step):
 @step
 class Partition(Step):
     """
-    Run the iterations that meet all conditions inside of a loop by themselves: those beside, as at a border, in other loops.
+    Run the iterations in which all conditions inside of a loop hold in a loop by themselves, and those at the borders in others.
 
     Before: `for i in 0..10: if i - 1 >= 0: S(i)`. After `partition("f/i")`: `for i.front in 0..1: if i - 1 >= 0: S(i)`
     then `for i in 1..10: S(i)`. Conditions on loops inside hold for all of their iterations then.
@@ -162,7 +162,7 @@ class Partition(Step):
 @step
 class SkipPadding(Step):
     """
-    Leave out the iterations of a loop in which a reduction joins nothing but what its reads have outside of their buffers.
+    Leave out the iterations of a loop in which a reduction reads nothing but padding, which changes no result.
 
     Before: `for i: for k in 0..3: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0; C[i] += x * w[k]`. After
     `skip_padding("f/k")`: `for i: for k in max(0, 1 - i)..min(3, N + 1 - i)`, with the same body.
@@ -174,7 +174,7 @@ class SkipPadding(Step):
 @step
 class Mirror(Step):
     """
-    Compute of a symmetric matrix only what is on and below the diagonal, and copy the rest from there.
+    Compute only what is on and below the diagonal of a symmetric matrix, and copy the rest from there.
 
     Before: `for i: for j in 0..N: C[i, j] = 0; for k: C[i, j] += A[k, i] * A[k, j]`. After `mirror("f/j")`:
     `for i: for j in 0..i + 1: …` then `for row: for column in row + 1..N: C[row, column] = C[column, row]`. Of a loop
@@ -214,7 +214,7 @@ class FuseLoops(Step):
 @step
 class Skew(Step):
     """
-    Make an inner loop's variable run `factor` times the outer one's ahead.
+    Move an inner loop's variable ahead by `factor` times the outer loop's.
 
     Before: `for i: for j in 0..M: S(i, j)`. After: `for i: for j in i..M + i: S(i, j - i)`.
     """
@@ -314,8 +314,9 @@ class Stage(Step):
 @step
 class StageHalo(Step):
     """
-    Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
-    value that reads have outside of it. They need no conditions then.
+    Copy what one iteration of a loop reads of a buffer and around it, where reads have a value from outside of it.
+
+    What reads the copy needs no conditions.
 
     Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`: `A.halo[0] = 0.0; for j:
     A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each call of the function gets a

@@ -41,7 +41,7 @@ from ..unused import erase_unused
 @frozen
 class CoreConvertByPermutingPass(StepwellPass):
     """
-    Convert narrow integers that were just loaded by permuting them into the significands of a power of two.
+    Convert narrow integers that were just loaded to floats by permuting their bytes into significands.
 
     Before: `arith.uitofp` to f64 of a `vector.shuffle` of `vector.load`s, such as the red of pixels of three bytes. After:
     one load of the bytes of several vectors of floats, behind them the bytes of 2^52; for each vector one permutation that

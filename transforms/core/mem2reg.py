@@ -70,7 +70,7 @@ _RELEVANT = frozenset((*_SUBSCRIPTS, scf.ForOp, scf.IfOp))
 @frozen
 class CoreMem2RegPass(StepwellPass):
     """
-    Turns stack buffers into values that loops and branches hand on.
+    Turn stack buffers into values that loops and branches hand on.
 
     Before: `%acc = memref.alloca() : memref<16xf32>`, which a loop loads from and stores to at `[%c0]`. After:
     `scf.for ... iter_args(%acc = %zero)`. Every access must be at constant subscripts, of the same elements as others or

@@ -42,7 +42,7 @@ OPERATIONS = 120_000
 @frozen
 class LoopPolyhedralPass(StepwellPass):
     """
-    Schedules the loops of each function anew with isl, for parallelism and locality.
+    Schedule the loops of each function anew with isl, for parallelism and locality.
 
     `tile` is the edge of the tiles of permutable bands (0 for none), `fuse` whether statements share
     loops wherever they can (`max`) or only within a dependence cycle (`min`), `function` the only one to

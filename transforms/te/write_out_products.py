@@ -31,7 +31,7 @@ from .elements import body_at
 @frozen
 class TeWriteOutProductsPass(StepwellPass):
     """
-    Writes out the sums of products of many short rows with a matrix of a few numbers.
+    Write out the sums of products of many short rows with a matrix of a few numbers.
 
     Before: `y[i, j] = sum_k x[i, k] * m[j, k]`, with three k and three j. After: `y[i, j] = x[i, 0] * m[j, 0] + x[i, 1] *
     m[j, 1] + x[i, 2] * m[j, 2]`. Register tiles of a product have nothing to use again here but the few numbers, which
