@@ -51,8 +51,9 @@ class CoreConvertByPermutingPass(StepwellPass):
     two to convert, most of them where permutations go, too. Signed integers have their highest bit inverted first, and half
     their range taken away at the end.
 
-    Only for a target with one instruction for any permutation of a register's bytes (VBMI). Neighbours that become f32 stay, as instructions widen them as fast; so do vectors that something may have
-    been stored to between their loads, and those where a vector of floats is of more than a register of integers.
+    Only for a target with one instruction for any permutation of a register's bytes (VBMI). Neighbours that become f32
+    stay, as instructions widen them as fast; so do vectors that something may have been stored to between their loads,
+    and those where a vector of floats is of more than a register of integers.
     """
 
     name = "core-convert-by-permuting"
