@@ -44,7 +44,7 @@ def register(commands: Any) -> None:
         metavar="IN",
         help="IN.mlir, IN.onnx, IN.py:FUNCTION, or kernels of the suite, as in 'gemm-*' (default: the whole suite)",
     )
-    add_shapes(parser, "the shape of an argument, where the program leaves it open")
+    add_shapes(parser)
     add(
         "--against",
         default=",".join(bench_peers.PEERS),
