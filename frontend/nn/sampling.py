@@ -212,6 +212,8 @@ def affine_grid(theta: TensorLike, size: Sequence[int], /, align_corners: bool =
     The positions at which `grid_sample` gives images of shape `size` (n, c, …) transformed by the matrices `theta` (n, r,
     r + 1) for r spatial axes (ONNX AffineGrid, `torch.nn.functional.affine_grid`).
 
+    Raises StepwellError for matrices that are no floats, or of another shape.
+
     >>> sw.nn.affine_grid([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], (1, 1, 1, 2))
     array([[[[-0.5,  0. ],
              [ 0.5,  0. ]]]])
@@ -253,6 +255,8 @@ def roi_align(
     `batch_indices` names, as `output_size` cells: the mean of `sampling_ratio`² linear samples in each, or with mode "max"
     the greatest of the terms of their sums (ONNX RoiAlign, `torchvision.ops.roi_align`). `aligned` boxes are moved by half
     an element, and may be smaller than one.
+
+    Raises StepwellError for boxes of another shape, and for numbers of cells or samples below 1.
 
     >>> x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
     >>> sw.nn.roi_align(x, [[0.0, 0.0, 4.0, 4.0]], [0], 2)[0, 0]
@@ -322,6 +326,8 @@ def deform_conv(
     `x` is (n, c, h, w) and `w` (f, c / groups, kh, kw). `offset` (n, offset_groups · kh · kw · 2, oh, ow) has the vertical
     and the horizontal part for each tap, `mask` (n, offset_groups · kh · kw, oh, ow) a factor. The other
     parameters are those of `conv`.
+
+    Raises StepwellError for images that are no floats, and for shapes or groups that do not fit.
 
     >>> x, w = np.ones((1, 1, 2, 2), np.float32), np.ones((1, 1, 1, 1), np.float32)
     >>> sw.nn.deform_conv(x, w, np.full((1, 2, 2, 2), 0.5, np.float32))[0, 0]
