@@ -288,14 +288,14 @@ class Stage(Step):
     """
     Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
 
-    Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`: `for i.outer: alloc A.staged; copy
-    A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the region is written. Without `at` each
-    call of the function gets a copy. `order` permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many
-    elements, `pad` rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only the
-    accesses with its variable in a subscript use the copy, and the others the buffer, such as one of two operands that are one
-    buffer. `element` is the element type of the copy, where it is to be another, which must hold all numbers exactly: what extends
-    the elements that are read is then done while they are copied, and products of narrow integers are added up as floats. With
-    `accumulate`, a copy of sums begins with zeros, and is added to the buffer.
+    Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`: `for i.outer: alloc A.staged;
+    copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the region is written.
+
+    A copy may have its axes in another `order`, the last one packed in panels of `panel` elements, and sizes that are rounded up
+    (`pad`, `pads`). Its `element` type may be another, which must hold all numbers exactly: what extends the elements that are
+    read is then done while they are copied, and products of narrow integers are added up as floats. With `along`, only accesses
+    with that loop's variable in a subscript use the copy, and others the buffer, such as one of two operands that are one buffer.
+    With `accumulate`, a copy of sums begins with zeros, and is added to the buffer.
     """
 
     buffer: str
@@ -316,13 +316,12 @@ class StageHalo(Step):
     """
     Copy what one iteration of a loop reads of a buffer and around it, where reads have a value from outside of it.
 
-    What reads the copy needs no conditions.
-
     Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`: `A.halo[0] = 0.0; for j:
-    A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each call of the function gets a
-    copy. `order` permutes the scratch buffer's axes, and `pads` rounds each one's size up to a multiple: what is added has the
-    value of outside, too. `align` begins the copy's last axis further in front and makes it as long that elements of the buffer at
-    multiples of it are at multiples of it in the copy: its rows are then written in whole vectors, each in one cache line.
+    A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`, without a condition.
+
+    `order` permutes the copy's axes, and `pads` rounds their sizes up to multiples: what is added has the value of outside, too.
+    With `align`, the copy's last axis begins further in front and is longer, so that elements of the buffer at multiples of it
+    are at multiples of it in the copy: its rows are then written in whole vectors, each in one cache line.
     """
 
     buffer: str
@@ -381,10 +380,12 @@ class Prefetch(Step):
     Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
     Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0, used once, to 3, used
-    often: to which cache they come. With `inside`, a loop in the body, each of its iterations asks for a part:
-    `for i: for j: prefetch part j of A[i + distance]; … A[i] …`, and a `distance` of 0 asks for what the iteration itself uses after that.
-    With `then`, a loop around, the last iterations ask for what the first ones of the next iteration of that loop read: of 8
-    iterations of i, `for t: for i: prefetch A[t + (i + distance) floordiv 8, (i + distance) mod 8]; … A[t, i] …`.
+    often: to which cache they come.
+
+    With `inside`, a loop in the body, each of its iterations asks for a part: `for i: for j: prefetch part j of A[i + distance];
+    … A[i] …`. A `distance` of 0 asks for what the iteration itself uses after that. With `then`, a loop around, the last
+    iterations ask for what the first ones of the next iteration of that loop read: of 8 iterations of i, `for t: for i: prefetch
+    A[t + (i + distance) floordiv 8, (i + distance) mod 8]; … A[t, i] …`.
     """
 
     buffer: str
