@@ -131,7 +131,9 @@ def execute_native(
     return _outputs(signature, inputs, executable(*inputs))
 
 
-def execute_apart(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+def execute_apart(
+    module: ModuleOp, inputs: Sequence[Array], entry: str | None = None
+) -> list[Array]:
     """
     A module of any level, lowered without schedules and compiled by the quick tier, in a process of its own.
 
@@ -143,7 +145,7 @@ def execute_apart(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
     options = Options(threads=1, opt="quick", cache=False)
     lowered = module.clone()
     lower_to(lowered, Level.LLVM, options)
-    signature = signature_of(entry_function(lowered))
+    signature = signature_of(entry_function(lowered, entry))
     native = native_code(
         lowered, target=options.machine, constants="external", threads=1, quick=True
     )

@@ -25,12 +25,15 @@ def plans_for(low: Lowered, target: Target, n: int = 1) -> list[Any]:
     return [choice.plan for choice in Contractions().propose(facts, target, n)]
 
 
-def scheduled_by(low: Lowered, plan: Any, target: Target) -> ModuleOp:
-    """The loops of a program of which the last kernel is scheduled by a plan of contractions; fails where a step is refused."""
+def scheduled_by(low: Lowered, plan: Any, target: Target, kernel: int = -1) -> ModuleOp:
+    """
+    The loops of a program of which one kernel, the last if nothing is said, is scheduled by a plan of contractions; fails
+    where a step is refused.
+    """
     module = low.unscheduled()
-    kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    function = kernels(module)[kernel]
+    (first,) = Contractions().propose(facts_of_loops(function).facts, target, 1)
+    assert schedule_with(module, function, replace(first, plan=plan), target) is not None
     return module
 
 
