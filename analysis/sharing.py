@@ -169,9 +169,10 @@ def _keeps_windows(facts: KernelFacts, own: Cuts, trips: int, threads: int) -> b
 def choose(calls: Sequence[Call], target: Target, threads: int) -> None:
     """
     Choose the ways of all kernels that are called, in the order of the program: those that take least time together, of
-    some beginnings from each of which every kernel in turn takes its best way until none changes its own. Where all kernels are so short
-    that one thread would take no longer, it has all of them. (On two threads of a Granite Rapids core a classifier of 62 kernels that take 230 us took
-    290 us where those of more than 6 us were dealt out, and what follows them.)
+    some beginnings from each of which every kernel in turn takes its best way until none changes its own. Where all
+    kernels are so short that one thread would take no longer, it has all of them. (On two threads of a Granite Rapids
+    core a classifier of 62 kernels that take 230 us took 290 us where those of more than 6 us were dealt out, and what
+    follows them.)
     """
     _find_writers(calls)
     costs = _Costs(calls, target, threads)

@@ -22,6 +22,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from stepwell.spelling import did_you_mean
+
 WORKER = Path(__file__).with_name("compile_worker.py")
 LLVM = "llvm: "
 
@@ -49,9 +51,16 @@ class Worker:
         return json.loads(answer)
 
     def names(self, patterns: Sequence[str]) -> list[str]:
+        """The programs that some patterns name; ends with an error where one names none."""
         found: list[str] = []
         for pattern in patterns:
-            found += [name for name in self.ask(f"?{pattern}") if name not in found]
+            named = self.ask(f"?{pattern}")
+            if not isinstance(named, list) or not named:
+                known = did_you_mean(pattern, self.names(["*"]), "'*' takes all there are")
+                raise SystemExit(
+                    f"error: found no program called '{pattern}', expected one; {known}"
+                )
+            found += [name for name in named if name not in found]
         return found
 
     def phases(self, name: str) -> Phases:
@@ -108,12 +117,8 @@ def main() -> None:
 
     workers = [Worker(sys.executable, args.quick)]
     if args.against:
-        workers.append(Worker(args.against, False))
+        workers.append(Worker(args.against, args.quick))
     names = workers[0].names(args.programs)
-    if not names:
-        parser.error(
-            f"found no program called {args.programs}, expected some of: {workers[0].names('*')}"
-        )
     best: list[list[Phases]] = []
     rows = [["program", "outside", "LLVM", "total"]]
     if args.against:

@@ -3,9 +3,10 @@ Products of matrices that are stored in 8 or 16 bits, beside the same product in
 
     python benchmarks/mixed_products.py [--sizes 512x256x128,768x768x768] [--rounds 31]
 
-GFLOP/s (an integer product and sum count as two, as those of floats do) and how many times as fast as f32, all
-kinds interleaved in one process and on one thread, by the processor's time for the process, which others on the
-machine disturb least: the fastest call of each, and the median of the ratios of the rounds. `i8` is int8 · int8 → int32, exact; `bf16` and `f16` are added up in f32 and rounded at the end.
+GFLOP/s (an integer product and sum count as two, as those of floats do) and how many times as fast as f32, all kinds
+interleaved in one process and on one thread, by the processor's time for the process, which others on the machine
+disturb least: the fastest call of each, and the median of the ratios of the rounds. `i8` is int8 · int8 → int32, exact;
+`bf16` and `f16` are added up in f32 and rounded at the end.
 """
 
 from __future__ import annotations

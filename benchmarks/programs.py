@@ -7,9 +7,10 @@ The programs of examples/programs beside NumPy, JAX, Numba and PyTorch, on one t
 With words, the programs whose names contain one of them. Each library runs in a process of its own; the processes take
 turns, and of each the median of its turns counts. JAX and Stepwell are given the function to compile, Numba explicit
 loops, PyTorch runs eagerly, and the libraries that a program has no form for, or that are not installed, are left out.
-What is measured counts from the second call on, so compile time does not. Prints milliseconds, and how many times as long
-the fastest of the others takes as Stepwell. `--json` adds the times to those that the file has, with `--missing` only of
-programs that it has none of, and `--page` writes the page of all that are in it. Pin it to one core (`taskset -c 1`) where others use the machine.
+What is measured counts from the second call on, so compile time does not. Prints milliseconds, and how many times as
+long the fastest of the others takes as Stepwell. `--json` adds the times to those that the file has, with `--missing`
+only of programs that it has none of, and `--page` writes the page of all that are in it. Pin it to one core (`taskset
+-c 1`) where others use the machine.
 """
 
 from __future__ import annotations

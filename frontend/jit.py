@@ -347,13 +347,37 @@ def jit(function: Callable[..., Any] | None = None, *args: Any, **options: Any) 
     """
     Compile a function of arrays when it is called: `@jit`, `@jit(target="x86-64-v3")` or `jit(function)`.
 
-    `target` is what it is compiled for: `host`, a CPU's name or a Target. `threads` is as for `Lowered.compile`. `fp` says what may be done to floating-point results: `strict`
-    (sums in order, every operation rounded, functions from the C library), `contract` (the default:
-    products fused with sums, sums reassociated, functions by polynomials of a few ulp) or `fast`. `opt="quick"`
-    compiles in tens of milliseconds to code that is many times slower: kernels get no schedule, and LLVM
-    optimises nothing. With `cache=False` nothing is read from the cache on disk, and nothing kept there. See
-    `JitFunction`. With `winograd=True`, or under `fp="fast"`, convolutions may be computed by Winograd's algorithm where
-    that is predicted to be faster, with larger rounding errors (docs/winograd.md). Raises StepwellError for what is not callable, and for options that there are not.
+    Parameters
+    ----------
+    function : callable, optional
+        What is compiled, once for each combination of shapes, dtypes and other values it is called with. See `JitFunction`
+        for what it may take and return.
+    target : str or Target
+        What it is compiled for: `"host"`, the name of a CPU such as `"zen4"`, or a Target.
+    threads : int, optional
+        How many threads run its kernels: as for `Lowered.compile`, by default all processors that the process may use.
+    fp : str
+        What may be done to floating-point results. `"strict"`: nothing; sums keep their order, every operation is rounded, and
+        functions are the C library's. `"contract"`: products are fused with sums, sums reassociated, and functions computed by
+        polynomials of a few ulp. `"fast"`: all that LLVM's fast-math flags allow, and Winograd's algorithm.
+    opt : str
+        `"full"`, or `"quick"`, which compiles in tens of milliseconds to code that is many times slower: kernels get no schedule,
+        and LLVM optimises nothing.
+    cache : bool
+        Whether to read compiled code from the cache on disk, and to keep it there.
+    winograd : bool
+        Whether convolutions may be computed by Winograd's algorithm where that is predicted to be faster, with larger
+        rounding errors (docs/winograd.md), also where `fp` is not `"fast"`.
+
+    Returns
+    -------
+    JitFunction
+        The function, to be called as it was before; without `function`, what makes one of the function that it is called with.
+
+    Raises
+    ------
+    StepwellError
+        For what is not callable, and for an option or a value of one that there is not.
 
     >>> import numpy as np, stepwell as sw
     >>> @sw.jit

@@ -34,17 +34,34 @@ def load(
     winograd: bool = False,
 ) -> Lowered:
     """
-    The program in a file, IR of any level (.mlir) or an ONNX model (.onnx), for a target, a numerical contract and a
-    tier, with or without the cache, by Winograd's algorithm or not (see `jit`). A string of more than one line is the text of IR itself. What is
-    written in upstream's dialects on tensors, such as linalg, is brought to a level of ours (docs/upstream.md).
+    The program in a file: IR of any level, or an ONNX model.
 
-    `shapes` are of a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a
-    dimension that the model names, for all that it leaves open. `constants` are values of inputs that decide
-    shapes; they are no arguments of the program then. A model that was imported before, the contents of its file being
-    the same, is imported again when its IR is needed, which its code in the cache does without.
+    What is written in upstream's dialects on tensors, such as linalg, is brought to a level of ours (docs/upstream.md). A model
+    that was imported before, the contents of its file being the same, is imported again only when its IR is needed: its code
+    in the cache does without.
 
-    Raises StepwellError for what is no path, when the file cannot be read, or is not valid; for a model, also
-    with every operator in it that Stepwell does not have.
+    Parameters
+    ----------
+    path : str or path
+        A `.mlir` or `.onnx` file. A string of more than one line is the text of IR itself.
+    shapes : dict, optional
+        For a model: the shape of an input by its name, `{"x": (1, 3, 224, 224)}`, or the extent of a dimension that the model
+        names, `{"batch": 1}`; for all that the model leaves open.
+    constants : dict, optional
+        For a model: the values of inputs that decide shapes, by name. They are no arguments of the program then.
+    target, fp, opt, cache, winograd
+        What it is compiled for and how, as for `jit`.
+
+    Returns
+    -------
+    Lowered
+        The program at the level that it is written at, to be compiled or shown at those below.
+
+    Raises
+    ------
+    StepwellError
+        For what is no path, when the file cannot be read or is not valid, and for a model with every operator in it that
+        Stepwell does not have.
     """
     options = Options(target, fp, opt=opt, cache=cache, winograd=winograd)
     text = path if isinstance(path, str) and "\n" in path else None

@@ -199,11 +199,24 @@ class Lowered:
         """
         The program as a callable of its arrays, in order, that returns an array or a tuple of arrays.
 
-        `target` is `host` or a CPU's name, and what the program was lowered for by default. `threads` is how many run the loops that a schedule marks with
-        `parallel`: by default all processors that the process may use, or OMP_NUM_THREADS. `opt` is as for
-        `jit`, and what the program was lowered with by default. `place` is where the next process looks for
-        it. Code of a model's file that an earlier process compiled is taken from the cache. Raises StepwellError when
-        the code would not run here, and for a wrong number of threads or tier.
+        Code of a model's file that an earlier process compiled is taken from the cache.
+
+        Parameters
+        ----------
+        target : str or Target, optional
+            `"host"`, the name of a CPU or a Target; by default what the program was lowered for.
+        threads : int, optional
+            How many threads run the loops that a schedule marks with `parallel`; by default as many as there are processors
+            that the process may use, or OMP_NUM_THREADS.
+        opt : str, optional
+            `"full"` or `"quick"`, as for `jit`; by default what the program was lowered with.
+        place : ProgramPlace, optional
+            Where the next process looks for the code.
+
+        Raises
+        ------
+        StepwellError
+            When the code would not run here, and for a wrong number of threads or tier.
         """
         options = replace(
             self.options,

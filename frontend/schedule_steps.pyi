@@ -122,7 +122,7 @@ class ScheduleSteps:
 
     def index_set_split(self, loop: str | Named, at: str) -> Applied[SomeLoops]:
         """
-        Run a loop as two loops, before and from a point on, or where a condition of its body holds and not.
+        Run a loop as two, before and from a point on, or as several where a condition of its body holds and where not.
 
         Before: `for i in 0..10`. After `index_set_split("f/i", at="4")`: `for i in 0..4; for i.rest in 4..10`.
         `at` is an affine expression over the loops around and the function's index arguments.
@@ -130,7 +130,7 @@ class ScheduleSteps:
 
     def partition(self, loop: str | Named) -> Applied[PeeledLoops]:
         """
-        Run the iterations that meet all conditions inside of a loop by themselves: those beside, as at a border, in other loops.
+        Run the iterations in which all conditions inside of a loop hold in a loop by themselves, and those at the borders in others.
 
         Before: `for i in 0..10: if i - 1 >= 0: S(i)`. After `partition("f/i")`: `for i.front in 0..1: if i - 1 >= 0: S(i)`
         then `for i in 1..10: S(i)`. Conditions on loops inside hold for all of their iterations then.
@@ -138,7 +138,7 @@ class ScheduleSteps:
 
     def skip_padding(self, loop: str | Named) -> Applied[OneLoop]:
         """
-        Leave out the iterations of a loop in which a reduction joins nothing but what its reads have outside of their buffers.
+        Leave out the iterations of a loop in which a reduction reads nothing but padding, which changes no result.
 
         Before: `for i: for k in 0..3: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0; C[i] += x * w[k]`. After
         `skip_padding("f/k")`: `for i: for k in max(0, 1 - i)..min(3, N + 1 - i)`, with the same body.
@@ -146,7 +146,7 @@ class ScheduleSteps:
 
     def mirror(self, loop: str | Named) -> Applied[SomeLoops]:
         """
-        Compute of a symmetric matrix only what is on and below the diagonal, and copy the rest from there.
+        Compute only what is on and below the diagonal of a symmetric matrix, and copy the rest from there.
 
         Before: `for i: for j in 0..N: C[i, j] = 0; for k: C[i, j] += A[k, i] * A[k, j]`. After `mirror("f/j")`:
         `for i: for j in 0..i + 1: …` then `for row: for column in row + 1..N: C[row, column] = C[column, row]`. Of a loop
@@ -176,7 +176,7 @@ class ScheduleSteps:
 
     def skew(self, loop: str | Named, by: str | Named, factor: int = 1) -> Applied[OneLoop]:
         """
-        Make an inner loop's variable run `factor` times the outer one's ahead.
+        Move an inner loop's variable ahead by `factor` times the outer loop's.
 
         Before: `for i: for j in 0..M: S(i, j)`. After: `for i: for j in i..M + i: S(i, j - i)`.
         """
@@ -235,14 +235,14 @@ class ScheduleSteps:
         """
         Copy the region of a buffer that one iteration of a loop uses to a scratch buffer, and use that.
 
-        Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`: `for i.outer: alloc A.staged; copy
-        A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the region is written. Without `at` each
-        call of the function gets a copy. `order` permutes the scratch buffer's axes, `panel` packs its last axis into panels of so many
-        elements, `pad` rounds the last axis's size up to a multiple and `pads` each axis's. `along` names a loop: then only the
-        accesses with its variable in a subscript use the copy, and the others the buffer, such as one of two operands that are one
-        buffer. `element` is the element type of the copy, where it is to be another, which must hold all numbers exactly: what extends
-        the elements that are read is then done while they are copied, and products of narrow integers are added up as floats. With
-        `accumulate`, a copy of sums begins with zeros, and is added to the buffer.
+        Before: `for i.outer: for k: … A[i, k] …`. After `stage("f/A", at="i.outer", scope="stack")`: `for i.outer: alloc A.staged;
+        copy A → A.staged; for k: … A.staged[i - i.outer, k] …`, and copied back at the end when the region is written.
+
+        A copy may have its axes in another `order`, the last one packed in panels of `panel` elements, and sizes that are rounded up
+        (`pad`, `pads`). Its `element` type may be another, which must hold all numbers exactly: what extends the elements that are
+        read is then done while they are copied, and products of narrow integers are added up as floats. With `along`, only accesses
+        with that loop's variable in a subscript use the copy, and others the buffer, such as one of two operands that are one buffer.
+        With `accumulate`, a copy of sums begins with zeros, and is added to the buffer.
         """
 
     def stage_halo(
@@ -256,14 +256,14 @@ class ScheduleSteps:
         align: int = 0,
     ) -> Applied[HaloBuffer]:
         """
-        Copy the region of a buffer that one iteration of a loop reads, with what stands around the buffer there: the
-        value that reads have outside of it. They need no conditions then.
+        Copy what one iteration of a loop reads of a buffer and around it, where reads have a value from outside of it.
 
         Before: `for i: for k: x = A[i + k - 1] if 0 <= i + k - 1 < N else 0.0`. After `stage_halo("f/A")`: `A.halo[0] = 0.0; for j:
-        A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`. Without `at` each call of the function gets a
-        copy. `order` permutes the scratch buffer's axes, and `pads` rounds each one's size up to a multiple: what is added has the
-        value of outside, too. `align` begins the copy's last axis further in front and makes it as long that elements of the buffer at
-        multiples of it are at multiples of it in the copy: its rows are then written in whole vectors, each in one cache line.
+        A.halo[j + 1] = A[j]; A.halo[N + 1] = 0.0` then `for i: for k: x = A.halo[i + k]`, without a condition.
+
+        `order` permutes the copy's axes, and `pads` rounds their sizes up to multiples: what is added has the value of outside, too.
+        With `align`, the copy's last axis begins further in front and is longer, so that elements of the buffer at multiples of it
+        are at multiples of it in the copy: its rows are then written in whole vectors, each in one cache line.
         """
 
     def rfactor(
@@ -309,10 +309,12 @@ class ScheduleSteps:
         Ask for the elements a later iteration of a loop will read, `distance` iterations ahead.
 
         Before: `for i: … A[i] …`. After: `for i: prefetch A[i + distance]; … A[i] …`. `locality` is from 0, used once, to 3, used
-        often: to which cache they come. With `inside`, a loop in the body, each of its iterations asks for a part:
-        `for i: for j: prefetch part j of A[i + distance]; … A[i] …`, and a `distance` of 0 asks for what the iteration itself uses after that.
-        With `then`, a loop around, the last iterations ask for what the first ones of the next iteration of that loop read: of 8
-        iterations of i, `for t: for i: prefetch A[t + (i + distance) floordiv 8, (i + distance) mod 8]; … A[t, i] …`.
+        often: to which cache they come.
+
+        With `inside`, a loop in the body, each of its iterations asks for a part: `for i: for j: prefetch part j of A[i + distance];
+        … A[i] …`. A `distance` of 0 asks for what the iteration itself uses after that. With `then`, a loop around, the last
+        iterations ask for what the first ones of the next iteration of that loop read: of 8 iterations of i, `for t: for i: prefetch
+        A[t + (i + distance) floordiv 8, (i + distance) mod 8]; … A[t, i] …`.
         """
 
     def nontemporal(self, buffer: str | Named) -> Applied[OneBuffer]:

@@ -85,7 +85,8 @@ class Tracer:
         """
         The traced function, and how its results are nested.
 
-        `with_callbacks` puts what its callbacks are called with behind the results. Arrays that the function captures are copied; or belong to `loan`, until whose end the program may be used.
+        `with_callbacks` puts what its callbacks are called with behind the results. Arrays that the function captures
+        are copied; or belong to `loan`, until whose end the program may be used.
         """
         start = time.perf_counter()
         self._check_dtypes(call)

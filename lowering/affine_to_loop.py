@@ -316,14 +316,18 @@ def _constant(value: SSAValue) -> int | None:
 def _positive(value: SSAValue) -> int:
     number = _constant(value)
     if number is None or number < 1:
-        raise StepwellError(f"found the step or divisor {number}, expected a positive number")
+        found = "that is computed" if number is None else f"of {number}"
+        raise StepwellError(
+            f"found a step or divisor {found}, expected a positive constant; make it one",
+            op=value.owner if isinstance(value.owner, Operation) else None,
+        )
     return number
 
 
 @frozen
 class ConvertAffineToLoopPass(StepwellPass):
     """
-    Raises affine, scf and memref functions to named loops, to which every schedule step applies.
+    Raise affine, scf and memref functions to named loops, to which every schedule step applies.
 
     Arguments may alias each other afterwards, unless `noalias-args` promises that they do not. What has
     no counterpart (`scf.while`, calls, loops of a step that is not a number) stays, opaque to analysis.

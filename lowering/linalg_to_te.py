@@ -30,8 +30,8 @@ from ..dialects.combiner import Combiner
 from ..dialects.dtypes import is_element_type, is_float, signless
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.shaped import Tensor, is_tensor, shape_of, tensor_type
+from ..dialects.te import ComputeOp, Iterator
 from ..dialects.te.builder import Access, TeBuilder
-from ..dialects.te.compute import ComputeOp, Iterator
 from ..dialects.te.index_maps import dims
 from ..dialects.te.text import axis_names
 from ..dialects.upstream.linalg import SoftmaxOp

@@ -145,7 +145,7 @@ class _FunctionConverter:
 
 @frozen
 class ConvertLoopToAffinePass(StepwellPass):
-    """Gives named loops back as upstream affine code, for MLIR and other xDSL projects."""
+    """Give named loops back as upstream affine code, for MLIR and other xDSL projects."""
 
     name = "convert-loop-to-affine"
     level_in = Level.LOOP

@@ -432,7 +432,7 @@ def _variable_range(lower: list[Range], upper: list[Range]) -> Range:
 @frozen
 class ConvertLoopToCorePass(StepwellPass):
     """
-    Turns named loops into scf, and affine accesses into memref operations on index arithmetic.
+    Turn named loops into scf, and affine accesses into memref operations on index arithmetic.
 
     A loop marked `threads` becomes an scf.parallel, whose iterations have stack buffers of their own, if
     it is parallel too; one marked `vector` operations on vectors of as many lanes as it has iterations;

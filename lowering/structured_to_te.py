@@ -34,8 +34,8 @@ from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.shaped import is_tensor, shape_of, tensor_type
+from ..dialects.te import ComputeOp, Iterator
 from ..dialects.te.builder import Access, TeBuilder
-from ..dialects.te.compute import ComputeOp, Iterator
 from ..dialects.te.index_maps import dims
 from ..dialects.te.loop_builder import LoopBuilder
 from ..dialects.te.text import Number, axis_names

@@ -345,7 +345,7 @@ def _printed_names(block: Block) -> dict[SSAValue, str]:
 @frozen
 class ConvertTeToLoopPass(StepwellPass):
     """
-    Writes the loop nests of kernels; a function that is over tensors still is bufferized first.
+    Write the loop nests of kernels; a function that is over tensors still is bufferized first.
 
     `fp` is the numerical contract: `strict` keeps the order of every sum; `contract` (default) lets
     reductions be reassociated and multiply-adds be fused; `fast` allows all of LLVM's fast-math flags.

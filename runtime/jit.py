@@ -43,12 +43,12 @@ def compile_module(
     """
     Compile a module at level 4 or 5 and load it into this process. The module is left as it is.
 
-    `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how
-    many run its parallel loops: by default as many as a module at level 5 says, and otherwise all
-    processors, or OMP_NUM_THREADS. `quick` leaves LLVM's optimisations out. `cache` says whether
-    object code is taken from the store on disk, and kept there; the whole program is kept in `place`. `kernels` are
-    compiled already, and declared in the module; `pages` are for what is filled at load. Raises StepwellError when there is no such function, when the module
-    has operations without a lowering, and when code for `target` (the host by default) does not run here.
+    `entry` names the function to call; see `entry_function` for the choice without it. `threads` is how many run its
+    parallel loops: by default as many as a module at level 5 says, and otherwise all processors, or OMP_NUM_THREADS.
+    `quick` leaves LLVM's optimisations out. `cache` says whether object code is taken from the store on disk, and kept
+    there; the whole program is kept in `place`. `kernels` are compiled already, and declared in the module; `pages` are
+    for what is filled at load. Raises StepwellError when there is no such function, when the module has operations
+    without a lowering, and when code for `target` (the host by default) does not run here.
     """
     target = target or Target.host()
     if not target.runs_here:

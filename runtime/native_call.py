@@ -3,9 +3,9 @@ Calls of compiled code without Python in between: a function of CPython's C API 
 the result and runs the code. Only a large result, and several of them, which it finds in a tuple, are made by a function
 of Python. Code without a result writes its inputs in place.
 
-Whatever it does not take at once it leaves to the general way, by returning NotImplemented. The fields that it reads are
-those of `PyObject`, of `PyTupleObject` and of NumPy's `PyArrayObject_fields` (`ndarraytypes.h`). Before the first use they are compared with what Python says of an
-array: where anything differs, nothing is called this way.
+Whatever it does not take at once it leaves to the general way, by returning NotImplemented. The fields that it reads
+are those of `PyObject`, of `PyTupleObject` and of NumPy's `PyArrayObject_fields` (`ndarraytypes.h`). Before the first
+use they are compared with what Python says of an array: where anything differs, nothing is called this way.
 """
 
 from __future__ import annotations

@@ -190,8 +190,9 @@ class TileJobs:
 
 def tile_jobs(target: Target) -> TileJobs:
     """
-    Near, each operand has a quarter of L2. Those of the wide one that are asked for are so when the instructions before them begin, and those
-    that are split begin in the midst of a vector. One that is far has more than fits in L2, the other one panel. In L1 there is one panel of each, as long as stays there.
+    Near, each operand has a quarter of L2. Those of the wide one that are asked for are so when the instructions before
+    them begin, and those that are split begin in the midst of a vector. One that is far has more than fits in L2, the
+    other one panel. In L1 there is one panel of each, as long as stays there.
     """
     rows, vectors = target.core.probe_tile
     lanes, level_2 = target.lanes(4), target.cache(2).bytes

@@ -130,7 +130,8 @@ def sample(
     least: int = _LEAST_REPETITIONS,
 ) -> Sampled:
     """
-    At most so many repetitions, and at `least` so many, in each of which every thread works on arrays of its own. `pause` seconds come before each.
+    At most so many repetitions, and at `least` so many, in each of which every thread works on arrays of its own.
+    `pause` seconds come before each.
 
     Raises StepwellError for a kernel that did not do its work.
     """

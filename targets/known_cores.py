@@ -26,7 +26,8 @@ class KnownCore:
     """
     A core that was measured. `llvm` is the name of the CPU that LLVM compiles for.
 
-    `rates` are of one core, and so are those `estimated` from another one that is akin; `models` are ranges with their ends, empty where any model of the family will do.
+    `rates` are of one core, and so are those `estimated` from another one that is akin; `models` are ranges with their
+    ends, empty where any model of the family will do.
     """
 
     name: str

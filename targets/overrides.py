@@ -29,7 +29,7 @@ _LEAST_REGISTERS = 4
 
 @frozen
 class Overrides:
-    """What was given: of the core, the number of cores, and rates. `where` is the text, for messages."""
+    """What was given: of the core, the number of cores, and rates. `text` is how, for messages."""
 
     text: str = ""
     values: Mapping[str, float] = field(default_factory=dict[str, float])

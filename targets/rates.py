@@ -33,8 +33,9 @@ ROWS_PANELS = 4
 
 TELLING = 1.01
 """
-Two rates that were measured in turns differ by less than this factor anyway: a gain that is smaller was not measured. (On a Zen 5 core hints gained
-1.00 to 1.08 in ten runs, by the pages that each had; products from memory gained 1.05 to 1.13.)
+Two rates that were measured in turns differ by less than this factor anyway: a gain that is smaller was not measured.
+(On a Zen 5 core hints gained 1.00 to 1.08 in ten runs, by the pages that each had; products from memory gained 1.05 to
+1.13.)
 """
 
 
@@ -61,25 +62,26 @@ class Rates:
     FLOP/s of independent fused multiply-adds: `fma_f32` and `fma_f64` go on for as long as one likes, the
     `_burst` ones for a few milliseconds after a pause, the `_narrow` ones are with vectors of 256 bits.
 
-    Bytes/s that reach the registers or leave them, from working sets that half fill a level: `read_*` by loads
-    alone, `copy_*` counting what is read and what is written. (As STREAM does: a written line that is read
-    first counts once. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers",
-    IEEE TCCA Newsletter, 1995.) `copy_past` is of the arrays of `copy_memory`, stored past the caches. `beyond_l2` is of sequential reads of 2, 4 and 8 times L2, the slowest of them:
-    just beyond L2 some machines are far slower than half an L3 suggests. `rows_beyond_l2` is of the same bytes, read as
-    eight rows in turns, 256 bytes of each: prefetchers follow several rows at once on some cores, and on others lose
-    them.
+    Bytes/s that reach the registers or leave them, from working sets that half fill a level: `read_*` by loads alone,
+    `copy_*` counting what is read and what is written. (As STREAM does: a written line that is read first counts once.
+    McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance Computers", IEEE TCCA Newsletter, 1995.)
+    `copy_past` is of the arrays of `copy_memory`, stored past the caches. `beyond_l2` is of sequential reads of 2, 4
+    and 8 times L2, the slowest of them: just beyond L2 some machines are far slower than half an L3 suggests.
+    `rows_beyond_l2` is of the same bytes, read as eight rows in turns, 256 bytes of each: prefetchers follow several
+    rows at once on some cores, and on others lose them.
 
     `chase_l3` and `chase_memory` are bytes/s of lines of which each says where the next one is, in random order: a line in
     each latency. Those of `chase_l3` are four times L2, the others as many as `read_memory` is of.
 
     Operand bytes/s that are packed into panels in L2, from L2 (`pack_near`) and from beyond it (`pack_far`).
 
-    FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1 (`tile_in_l1`),
-    in L2 (`tile_near`), the same with hints that ask L1 for the wide one (`tile_near_asked`), and with a wide one each vector of which lies across two lines (`tile_split`), with a narrow one of rows that are
-    not packed (`tile_rows_near`); with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with
-    the narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with `ROWS_PANELS` panels each
-    (`tile_rows_far`), the same with hints that ask for the next ones (`tile_rows_asked`), and with rows as long as these in L2
-    (`tile_rows_long`).
+    FLOP/s of the kernel of one register tile, `Core.probe_tile`, in f32: with both of its operands in L1
+    (`tile_in_l1`), in L2 (`tile_near`), the same with hints that ask L1 for the wide one (`tile_near_asked`), and with
+    a wide one each vector of which lies across two lines (`tile_split`), with a narrow one of rows that are not packed
+    (`tile_rows_near`); with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with the
+    narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with `ROWS_PANELS` panels each
+    (`tile_rows_far`), the same with hints that ask for the next ones (`tile_rows_asked`), and with rows as long as
+    these in L2 (`tile_rows_long`).
 
     `last_cache` is a size: the bytes of the last cache that are a core's to use, of which three quarters are read as fast as
     what is just beyond L2. A virtual machine may be told of a cache that it has a part of.

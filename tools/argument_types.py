@@ -19,6 +19,9 @@ def seed(text: str) -> int:
     )
 
 
-def add_shapes(parser: argparse.ArgumentParser, words: str) -> None:
+def add_shapes(
+    parser: argparse.ArgumentParser,
+    words: str = "the shape of an argument, where the program leaves it open",
+) -> None:
     """Add `--shape NAME=2x3xf32`, once for each argument; `words` say whose shapes they are."""
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=2x3xf32", help=words)

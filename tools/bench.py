@@ -15,7 +15,7 @@ from ..errors import StepwellError
 from ..transforms.numerics import DEFAULT_FP
 from . import bench_peers
 from .argument_types import add_shapes
-from .bench_case import SUITE, SUITES, WHOLE_SUITE, requests
+from .bench_case import SUITE, SUITES, WHOLE_SUITE, Request, requests
 from .bench_contest import Contest
 from .bench_environment import Description, describe, machine, withheld
 from .bench_report import Row, Table, disturbed, pass_table, points, row, summary, write_json
@@ -44,7 +44,7 @@ def register(commands: Any) -> None:
         metavar="IN",
         help="IN.mlir, IN.onnx, IN.py:FUNCTION, or kernels of the suite, as in 'gemm-*' (default: the whole suite)",
     )
-    add_shapes(parser, "the shape of an argument, where the program leaves it open")
+    add_shapes(parser)
     add(
         "--against",
         default=",".join(bench_peers.PEERS),
@@ -124,22 +124,10 @@ def run(args: argparse.Namespace) -> int:
         [request.program for request in wanted], peers, with_before=args.before is not None
     )
     print(table.heading(), flush=True)
-    outcomes: list[Outcome] = []
     with Contest(
         peers, args.seconds, args.threads, args.before, with_peak=roofs.is_known
     ) as contest:
-        for request in wanted:
-            outcome = contest.measure(request)
-            outcomes.append(outcome)
-            if outcome.error and not request.in_suite:
-                raise StepwellError(outcome.error)
-            if outcome.error:
-                print(table.failure(outcome.name, outcome.error))
-            else:
-                print(table.line(row(outcome, roofs)))
-            for note in outcome.notes:
-                print(f"  note: {note}")
-            sys.stdout.flush()
+        outcomes = [_measured(request, contest, table, roofs) for request in wanted]
     rows = [row(outcome, roofs) for outcome in outcomes if not outcome.error]
     _show_summary(rows, outcomes, peers, in_suite=wanted[0].in_suite or args.passes)
     if args.json:
@@ -150,6 +138,21 @@ def run(args: argparse.Namespace) -> int:
     if args.roofline:
         _draw(args.roofline, rows, host)
     return int(len(rows) < len(wanted))
+
+
+def _measured(request: Request, contest: Contest, table: Table, roofs: Roofs) -> Outcome:
+    """Measure one program and print its line. Raises StepwellError where it is no kernel of the suite and cannot be measured."""
+    outcome = contest.measure(request)
+    if outcome.error and not request.in_suite:
+        raise StepwellError(outcome.error)
+    if outcome.error:
+        print(table.failure(outcome.name, outcome.error))
+    else:
+        print(table.line(row(outcome, roofs)))
+    for note in outcome.notes:
+        print(f"  note: {note}")
+    sys.stdout.flush()
+    return outcome
 
 
 def _run_layers(args: argparse.Namespace, shapes: Mapping[str, str]) -> int:

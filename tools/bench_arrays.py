@@ -39,12 +39,12 @@ def generate(name: str, text: str, seed: int = SEED) -> Array:
     return placed(generator.integers(0, 8, shape).astype(dtype))
 
 
-def generate_weight(name: str, text: str, seed: int = SEED) -> Array:
+def generate_weight(name: str, text: str) -> Array:
     """
     As `generate`, at the start of a cache line, as libraries keep weights; a matrix is scaled so that its products are
     about as large as their arguments.
     """
-    array = generate(name, text, seed)
+    array = generate(name, text)
     if array.ndim >= 2:
         array = (array * np.sqrt(3 / array.shape[-2])).astype(array.dtype)
     return placed(array, 0)

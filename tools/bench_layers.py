@@ -73,8 +73,8 @@ def show_layers(request: Request, options: Options, seconds: float) -> None:
     """
     Print the table of a model's layers.
 
-    Both runtimes run it by turns, in this process, `seconds` each; the least time of each kernel counts. Raises StepwellError where the program is no model
-    that both can run.
+    Both runtimes run it by turns, in this process, `seconds` each; the least time of each kernel counts. Raises
+    StepwellError where the program is no model that both can run.
     """
     if not find_spec("onnxruntime"):
         raise StepwellError("found no onnxruntime, expected it installed; install it for --layers")

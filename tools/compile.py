@@ -67,7 +67,7 @@ def register(commands: Any) -> None:
         "with -, stdout gets what --emit names",
     )
     add("--emit", choices=_EMITS, help="what to write; by default, what OUT's name ends in")
-    add_shapes(parser, "the shape of an argument of a Python function")
+    add_shapes(parser)
     add_options(parser)
     parser.set_defaults(command=compile_program)
 

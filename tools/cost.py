@@ -31,7 +31,7 @@ def register(commands: Any) -> None:
     )
     add = parser.add_argument
     add("program", metavar="IN", help="IN.onnx, IN.mlir, IN.py:FUNCTION, or - for text on stdin")
-    add_shapes(parser, "the shape of an argument, where the program leaves it open")
+    add_shapes(parser)
     add("--by", choices=("node", "kind"), default="node", help="a line for each node, or kind")
     add("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)

@@ -56,10 +56,10 @@ def load_program(
     """
     The program in the file `name`; `-` is text on standard input.
 
-    `FILE.py:FUNCTION`, or FILE.py with `entry`, is a Python function, traced on arguments of the given
-    `shapes`, each as `2x3xf32`; for FILE.onnx they are those of inputs, or extents of dimensions that the model names, and for
-    text they must fit the arguments. Those of `arrays` that decide shapes in a model are constants of the program. Raises StepwellError when the file
-    cannot be read, or is wrong.
+    `FILE.py:FUNCTION`, or FILE.py with `entry`, is a Python function, traced on arguments of the given `shapes`, each
+    as `2x3xf32`; for FILE.onnx they are those of inputs, or extents of dimensions that the model names, and for text
+    they must fit the arguments. Those of `arrays` that decide shapes in a model are constants of the program. Raises
+    StepwellError when the file cannot be read, or is wrong.
     """
     path, _, function = name.rpartition(":") if ".py:" in name else (name, "", None)
     if Path(path).suffix == ".py":

@@ -14,6 +14,7 @@ from ..targets.rates import RATE_NAMES, STRIDED_ROWS
 
 if TYPE_CHECKING:
     from ..runtime.probe import Probed
+    from ..targets.rates import Rates
     from ..targets.target import Target
 
 _DESCRIPTION = """
@@ -23,7 +24,7 @@ of this and of earlier runs is kept in the user's cache directory.
 """
 
 _KINDS = ("read", "copy")
-_LATENCIES = ("L3", "memory")
+_LATENCY_LEVELS = ("L3", "memory")
 _FMAS = {
     "f32": "fma_f32",
     "f32, short": "fma_f32_burst",
@@ -132,65 +133,87 @@ def table(target: Target) -> str:
     The rates for people: GFLOP/s and GB/s, of one core and of all. A mark says what was not measured on this
     machine while it was idle.
     """
-    core, rates = target.core, target.rates
+    parts = [
+        [_heading(target)],
+        _aligned(_multiply_adds(target)),
+        _aligned(_bandwidths(target)),
+        _aligned(_tiles(target)),
+        _aligned(_latencies(target)),
+        _aligned(_slowdowns(target)),
+        _legend(target.rates),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _heading(target: Target) -> str:
+    core = target.core
     caches = ", ".join(
         f"{cache.name} {_size(cache.bytes)} {cache.ways}-way" for cache in core.caches
     )
-    threads = sorted({1, target.cores})
+    registers = f"{core.vector_registers} vector registers of {core.vector_bits} bits"
+    return f"{target.cpu}: {_cores(target.cores)}, {registers}, {caches}"
 
-    def cells(name: str) -> list[str]:
-        rate = rates.named(name)
-        mark = _MARKS[rate.source]
-        return [f"{rate.at(n, target.cores) / 1e9:.1f}{mark}" for n in threads]
 
-    levels = [level for level in ("L1", "L2", "L3") if core.has_cache(int(level[1]))]
+def _numbers_of_cores(target: Target) -> list[int]:
+    """Of one and of all: the numbers of cores that rates are shown for."""
+    return sorted({1, target.cores})
+
+
+def _cells(target: Target, name: str) -> list[str]:
+    """A rate of one core and of all, in 10^9 a second."""
+    rate = target.rates.named(name)
+    mark = _MARKS[rate.source]
+    return [f"{rate.at(n, target.cores) / 1e9:.1f}{mark}" for n in _numbers_of_cores(target)]
+
+
+def _multiply_adds(target: Target) -> list[list[str]]:
+    heading = ["FMA GFLOP/s", *map(_cores, _numbers_of_cores(target))]
+    return [heading, *([words, *_cells(target, name)] for words, name in _FMAS.items())]
+
+
+def _bandwidths(target: Target) -> list[list[str]]:
+    """From and to each level of memory, past the caches and beyond L2."""
+    counts = [_cores(n) for n in _numbers_of_cores(target)]
+    heading = ["GB/s", *(f"{kind}, {count}" for kind in _KINDS for count in counts)]
+    caches = [level for level in ("L1", "L2", "L3") if target.core.has_cache(int(level[1]))]
     streams = [
-        [level, *(cell for kind in _KINDS for cell in cells(f"{kind}_{level.lower()}"))]
-        for level in [*levels, "memory"]
+        [level, *(cell for kind in _KINDS for cell in _cells(target, f"{kind}_{level.lower()}"))]
+        for level in [*caches, "memory"]
     ]
-    beyond = [
-        [words, *cells(name), *("" for _ in threads)]
-        for words, name in (("beyond L2", "beyond_l2"), ("8 rows in turns", "rows_beyond_l2"))
+    nothing = [""] * len(counts)
+    return [
+        heading,
+        *streams,
+        ["past caches", *nothing, *_cells(target, "copy_past")],
+        ["beyond L2", *_cells(target, "beyond_l2"), *nothing],
+        ["8 rows in turns", *_cells(target, "rows_beyond_l2"), *nothing],
     ]
-    past = ["past caches", *("" for _ in threads), *cells("copy_past")]
-    of_all = [_cores(n) for n in threads]
-    latencies = [
-        f"{1e9 * rates.latency(level):.0f}{_MARKS[rates.named(f'chase_{level.lower()}').source]}"
-        for level in _LATENCIES
-    ]
-    strided = [rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
-    rows, vectors = core.probe_tile
+
+
+def _tiles(target: Target) -> list[list[str]]:
+    rows, vectors = target.core.probe_tile
+    heading = [f"{rows} x {vectors} vectors of f32", "1 core"]
+    return [heading, *([words, _cells(target, name)[0]] for words, name in _PRODUCT.items())]
+
+
+def _latencies(target: Target) -> list[list[str]]:
+    rates = target.rates
+    marks = [_MARKS[rates.named(f"chase_{level.lower()}").source] for level in _LATENCY_LEVELS]
+    found = [1e9 * rates.latency(level) for level in _LATENCY_LEVELS]
+    cells = [f"{number:.0f}{mark}" for number, mark in zip(found, marks, strict=True)]
+    return [["ns of latency", *_LATENCY_LEVELS], ["1 core", *cells]]
+
+
+def _slowdowns(target: Target) -> list[list[str]]:
+    found = [target.rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
+    cells = [f"{rate.core:.2f}{_MARKS[rate.source]}" for rate in found]
+    return [["rows 4096 bytes apart", *map(str, STRIDED_ROWS)], ["times as slow", *cells]]
+
+
+def _legend(rates: Rates) -> list[str]:
+    """What the marks mean that there are."""
     used = {rates.named(name).source for name in RATE_NAMES}
-    return "\n".join(
-        [
-            f"{target.cpu}: {_cores(target.cores)}, {core.vector_registers} vector registers of "
-            f"{core.vector_bits} bits, {caches}",
-            "",
-            *_aligned([["FMA GFLOP/s", *of_all], *([w, *cells(n)] for w, n in _FMAS.items())]),
-            "",
-            *_aligned(
-                [["GB/s", *(f"{k}, {n}" for k in _KINDS for n in of_all)], *streams, past, *beyond]
-            ),
-            "",
-            *_aligned(
-                [
-                    [f"{rows} x {vectors} vectors of f32", "1 core"],
-                    *([words, cells(name)[0]] for words, name in _PRODUCT.items()),
-                ]
-            ),
-            "",
-            *_aligned([["ns of latency", *_LATENCIES], ["1 core", *latencies]]),
-            "",
-            *_aligned(
-                [
-                    ["rows 4096 bytes apart", *map(str, STRIDED_ROWS)],
-                    ["times as slow", *(f"{r.core:.2f}{_MARKS[r.source]}" for r in strided)],
-                ]
-            ),
-            *([""] if used - {"measured"} else []),
-            *(f"{_MARKS[source]} {words}" for source, words in _WORDS.items() if source in used),
-        ]
-    )
+    return [f"{_MARKS[source]} {words}" for source, words in _WORDS.items() if source in used]
 
 
 _MARKS = {"measured": "", "busy": "?", "known": "*", "given": "=", "estimated": "~"}

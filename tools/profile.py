@@ -30,7 +30,7 @@ def register(commands: Any) -> None:
     )
     add = parser.add_argument
     add("program", metavar="IN", help="IN.onnx, IN.mlir, IN.py:FUNCTION, or - for text on stdin")
-    add_shapes(parser, "the shape of an argument, where the program leaves it open")
+    add_shapes(parser)
     add("--random", type=seed, default=0, metavar="SEED", help="draws the arguments")
     add("--rounds", type=int, default=20, metavar="N", help="how many runs the medians are of")
     add_options(parser)

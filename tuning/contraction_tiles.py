@@ -6,7 +6,6 @@ See `analysis/plans/contraction.py` for the plan. Each step takes the loops and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -25,9 +24,10 @@ from ..targets.core import LINE_BYTES
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
+from .contraction_loops import ContractionLoops
 from .first_tiles import pack_in_first_tiles
 from .lanes import vectorize_in_blocks
-from .levels import Level, Nest, is_in, last_of
+from .levels import is_in, last_of
 from .panels import Packing, Panels, arrange_panels, cut_into_panels, packed_order, vectorize_panels
 from .register_tile import (
     Tile,
@@ -50,6 +50,8 @@ def schedule_tiles(
     """Carry out a plan; the loops over columns. Raises the Refusal of a step that is not legal."""
     tiles = _Tiles(s, plan, kernel, found.turned() if plan.turned else found, target)
     tiles.cut()
+    if plan.mirrored:
+        tiles.mirror()
     # Loops that count by one are over plain sets for all questions that follow, and so are all copies that steps make. But
     # tiles beside a diagonal have to begin at multiples of their size, and blocks of terms show in their bounds how many these are.
     if not plan.mirrored and not plan.sums_in:
@@ -62,36 +64,25 @@ def schedule_tiles(
     return tuple(loop for level, loop in pairs if level.axis == "n")
 
 
-class _Tiles:
+class _Tiles(ContractionLoops):
+    """The tiles in these loops, and the copies of the operands that they read."""
+
     def __init__(
         self, s: Session, plan: ContractionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
-        self.s, self.plan, self.kernel, self.c = s, plan, kernel, c
+        super().__init__(s, plan, kernel, c)
         self.core, self.takes_hints_in_sums = target.core, target.takes_hints_in_sums
         self.lanes = target.core.lanes(c.result_bytes)
         self.vectors = -(-plan.nr // self.lanes)
-        self.m, self.n = c.extent(c.m[-1:]), c.extent(c.n[-1:])
-        self.k = c.extent(c.k)
-        self.is_deep = plan.kc < self.k and not plan.k_outside
-        """whether blocks of k are inside of the loop over tiles of columns"""
-        self.is_blocked = plan.kc < self.k and plan.k_outside
-        """whether they are outside of the loops over blocks and tiles of rows"""
         self.accumulates = self.is_blocked and c.statement.reassociates and not plan.sums_in
         """whether tiles begin with zeros and are added to the result, for which they need not wait"""
-        self.finished = None if plan.mirrored else c.finished
-        """the statement that finishes tiles; of a result that is mirrored, it does so after that"""
-        self.by_panels = self.finished is not None or c.stride(c.result, c.n[-1]) != 1
         self.peels_tiles = not (plan.mirrored or self.is_deep or self.by_panels)
         """
         whether the last rows are a copy of tiles that are finished but for these: what is done to a tile is then done once.
         Where panels are worked on further, a part that tiles write in a copy of them has to be known to be all of it.
         """
-        self.result = s.buffer(kernel.buffers[c.result.buffer])
+        self.result = self._buffer(c.result.buffer)
         self.row_axis, self.column_axis, self.panel_order = result_dimensions(c)
-        self.loops = [s.handle(op) for op in kernel.loops[c.number]]
-        inner = (c.m[-1], c.n[-1], *c.k)
-        self.batch = [axis for axis in range(len(self.loops)) if axis not in inner]
-        self.levels = self._levels()
         self.row_backs: list[LoopHandle] = []
         self.column_backs: list[LoopHandle] = []
         self.packings: list[Packing] = []
@@ -102,140 +93,19 @@ class _Tiles:
         """loops along which operands are computed, and the elements of a block of lanes"""
         self.panels: BufferHandle | None = None
         """the copy of B"""
-        self.sum_block: LoopHandle | None = None
-        """the loop over blocks of k where it is outside of those over rows"""
-        self.deep_block: LoopHandle | None = None
-        """the loop over blocks of k where it is inside of that over tiles of columns"""
-        self.deep_tiles: tuple[LoopHandle, ...] = ()
-        """the loop over tiles of rows in such a block"""
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.whole_sums: list[LoopHandle] = []
         """the loops over the terms of the tiles that are not at an edge"""
 
-    # The loops.
-
-    def _levels(self) -> list[Level]:
-        """The loops around a tile, outermost first, without those over the batch and over k."""
-        plan = self.plan
-        levels = [Level("n", plan.nr, "tile")]
-        if plan.mc < self.m or self.is_deep:
-            levels.insert(0, Level("m", plan.mc, "block"))
-        if plan.nc < self.n:
-            levels.insert(0, Level("n", plan.nc, "block"))
-        if self.is_deep:
-            return levels
-        # Where tiles of columns are innermost, a block is one row of tiles.
-        words = ("panel", "tile")[(not self.by_panels) + (plan.innermost == "n") :]
-        return [*levels, *(Level("m", plan.mr, word) for word in words)]
-
-    def cut(self) -> None:
-        """Cut the nests' axes into blocks and tiles, and run the nests block by block and tile by tile."""
-        c, plan, levels = self.c, self.plan, self.levels
-        shared = levels if self.is_deep else levels[:-1]
-        self.init = self.finish = None
-        if c.initialised is not None:
-            write = c.facts.statements[c.initialised].write
-            together = self._around_sums() if self.is_blocked else levels
-            self.init = self._cut(c.initialised, write, together, [], ("init", "init"))
-        self.update = self._cut_update()
-        if self.finished is not None:
-            finishing = (c.facts.statements[number] for number in c.facts.nest(self.finished))
-            reads = (read for statement in finishing for read in statement.reads)
-            read = next(read for read in reads if read.buffer == c.result.buffer)
-            self.finish = self._cut(self.finished, read, shared, [], ("finish", "finish"))
-        nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
-        first, *others = nests
-        for other in others:
-            self.s.fuse_nests(self._outer(first), self._outer(other))
-        self.kept = first
-        if self.is_blocked:
-            inner = self.update.levels[len(first.levels) :]
-            self.kept = replace(self.update, batch=first.batch, levels=(*first.levels, *inner))
-        *_, self.shared, self.tile = (*self.kept.levels, *self.deep_tiles)
-        if plan.mirrored:
-            self._mirror()
-
-    def _mirror(self) -> None:
+    def mirror(self) -> None:
         """Leave out the tiles above the diagonal, and finish the matrix after it is copied to there."""
-        loop_ = self.tile if self.plan.innermost == "m" else self._level("n", "tile")
+        loop_ = self.tile if self.plan.innermost == "m" else self.level("n", "tile")
         self.s.mirror(loop_)
         if self.c.finished is not None:
             nests = nests_of(self.c.facts)
             nest = next(nest for nest in nests if self.c.finished in nest.statements)
             innermost = self.s.handle(self.kernel.loops[self.c.finished][-1])
             self.computed.append((innermost, block_lanes(nest, self.core)))
-
-    def _outer(self, nest: Nest) -> list[LoopHandle]:
-        """
-        The loops over the batch and those of the levels, outermost first.
-
-        A right operand that all of the batch shares is packed by blocks of columns once for all of it.
-        """
-        levels, batch = list(nest.levels), list(nest.batch.values())
-        is_shared = not any(map(self.c.right.moves_along, self.batch))
-        if self.plan.nc < self.n and is_shared:
-            return [levels[0], *batch, *levels[1:]]
-        return [*batch, *levels]
-
-    def _cut_update(self) -> Nest:
-        c, s, plan = self.c, self.s, self.plan
-        summed = [self.loops[axis] for axis in c.k]
-        if not self.is_deep and not self.is_blocked:
-            self.summed = summed[-1]
-            return self._cut(c.number, c.result, self.levels, summed)
-        block, step = s.cut(summed[0], plan.kc, "block", "step")
-        self.summed = step
-        if self.is_blocked:
-            self.sum_block = block
-            return self._cut(c.number, c.result, self.levels, [step])
-        nest = self._cut(c.number, c.result, self.levels, [block, step])
-        tile, row = s.cut(nest.row, plan.mr, "tile", "row")
-        s.order(block, tile, step, row, nest.column)
-        self.deep_block, self.deep_tiles = block, (tile,)
-        return Nest(nest.batch, nest.levels, row, nest.column)
-
-    def _cut(
-        self,
-        number: int,
-        result: Access,
-        levels: Sequence[Level],
-        summed: Sequence[LoopHandle],
-        words: tuple[str, str] = ("row", "column"),
-    ) -> Nest:
-        """
-        Cut the loops over rows and columns of a statement, which has the result's element `result`.
-
-        `words` are for the loops over the rows and the columns that are left inside.
-        """
-        c = self.c
-        axes = {
-            result.dimension_of(axis): self.s.handle(op)
-            for axis, op in enumerate(self.kernel.loops[number])
-        }
-        row, column = (axes[c.result.dimension_of(axis)] for axis in (c.m[-1], c.n[-1]))
-        batch = {axis: axes[c.result.dimension_of(axis)] for axis in self.batch}
-        cuts, rests = list[LoopHandle](), {"m": row, "n": column}
-        for n, level in enumerate(levels):
-            is_last = all(later.axis != level.axis for later in levels[n + 1 :])
-            word = words["mn".index(level.axis)] if is_last else "rest"
-            outer, rests[level.axis] = self.s.cut(rests[level.axis], level.size, level.word, word)
-            cuts.append(outer)
-        nest = Nest(batch, tuple(cuts), rests["m"], rests["n"])
-        around = self._outer(nest)
-        if self.sum_block is not None and summed:
-            first = len(batch) + len(self._around_sums())
-            around.insert(first, self.sum_block)
-        self.s.order(*around, *summed, nest.row, nest.column)
-        return nest
-
-    def _around_sums(self) -> list[Level]:
-        """The levels outside of the blocks of k, where those are outside of the blocks of rows."""
-        return [level for level in self.levels[:1] if level.axis == "n" and level.word == "block"]
-
-    def _level(self, axis: Literal["m", "n"], word: str = "") -> LoopHandle:
-        """The outermost loop of the levels along an axis, or the one that a word names."""
-        pairs = zip(self.levels, self.kept.levels, strict=True)
-        return next(h for level, h in pairs if level.axis == axis and word in ("", level.word))
 
     # The operands.
 
@@ -246,17 +116,15 @@ class _Tiles:
         if plan.left_in_rows:
             self._keep_rows(None)
         elif plan.pack_left:
-            block = self._level("m", "block") if by_rows or self.is_deep else None
-            at = block or self.sum_block
-            self._pack("left", c.left, c.m[-1], plan.mr, block, plan.mc, at)
+            block = self.level("m", "block") if by_rows or self.is_deep else None
+            self._pack("left", block, block or self.sum_block)
         elif c.maker(c.left) is not None and keeps_rows(plan, self.m, self.k):
-            self._keep_rows(self._level("m", "block"))
+            self._keep_rows(self.level("m", "block"))
         if plan.pack_right:
-            block = self._level("n", "block") if plan.nc < self.n else None
+            block = self.level("n", "block") if plan.nc < self.n else None
             if block is not None and plan.peel_n and not self._is_packed_at_load(c.right):
                 self._peel_columns(block)
-            at = self.sum_block or block
-            self.panels = self._pack("right", c.right, c.n[-1], plan.nr, block, plan.nc, at).buffer
+            self.panels = self._pack("right", block, self.sum_block or block).buffer
         self._compute_operands()
 
     def _keep_rows(self, block: LoopHandle | None) -> None:
@@ -264,7 +132,7 @@ class _Tiles:
         c, core = self.c, self.core
         size = self.plan.mc * self.plan.kc * c.left_bytes
         staged = self.s.stage(
-            self.s.buffer(self.kernel.buffers[c.left.buffer]),
+            self._buffer(c.left.buffer),
             block or self._innermost_batch(c.left) or "",
             into="left",
             scope="stack" if size <= core.cache(1).bytes else "arena",
@@ -281,55 +149,70 @@ class _Tiles:
         for number in c.computed:
             reads = [read for read in (c.left, c.right) if c.maker(read) == number]
             if all(read in self.staged for read in reads):
-                self.s.inline(self.s.buffer(self.kernel.buffers[reads[0].buffer]))
+                self.s.inline(self._buffer(reads[0].buffer))
             else:
                 innermost = self.s.handle(self.kernel.loops[number][-1])
                 self.computed.append((innermost, lanes_of(c, reads[0], self.core)))
 
     def _pack(
-        self,
-        into: Literal["left", "right"],
-        access: Access,
-        own: int,
-        size: int,
-        block: LoopHandle | None,
-        block_size: int,
-        at: LoopHandle | None,
-        *,
-        within: LoopHandle | None = None,
+        self, into: Literal["left", "right"], block: LoopHandle | None, at: LoopHandle | None
     ) -> StagedBuffer:
-        """Stage an operand: in each iteration of `at`, of each entry of the batch that has its own, or once."""
-        c = self.c
-        if self._is_packed_at_load(access):
-            block, place = None, None
+        """
+        Copy an operand into panels as wide as the tile; `at` is as for `_copied`.
+
+        `block` is the loop over blocks of its rows or columns in which the copy is made, if there is one.
+        """
+        c, plan = self.c, self.plan
+        if into == "left":
+            access, own, along = c.left, c.m[-1], self.update.row
+            size, block_size, extent = plan.mr, plan.mc, self.m
         else:
-            place = at or self._innermost_batch(access)
-        order = packed_order(c, access, self.batch, own)
-        row_or_column = self.update.row if into == "left" else self.update.column
-        if within is not None:
-            (row_or_column,) = row_or_column.copies_in(within)
+            access, own, along = c.right, c.n[-1], self.update.column
+            size, block_size, extent = plan.nr, plan.nc, self.n
+            if self.column_backs:
+                extent -= self.n % size
         is_apart = c.left.buffer == c.right.buffer or c.maker(access) is not None
+        packing = self._copied(own, at, along if is_apart else "", size, extent, panel=size)
+        if block is not None and not self._is_packed_at_load(access):
+            packing = replace(packing, block=block, block_size=block_size)
+        self.packings.append(packing)
+        self.staged.append(access)
+        return packing.staged
+
+    def _copied(
+        self,
+        own: int,
+        at: LoopHandle | None,
+        along: LoopHandle | str,
+        size: int,
+        extent: int,
+        panel: int = 0,
+    ) -> Packing:
+        """
+        Copy the operand whose rows or columns are the axis `own`, `extent` of them, padded to a multiple of `size`: in each
+        iteration of `at`, of each entry of the batch that has its own, or once. `along` is as for `stage`.
+        """
+        c = self.c
+        into, access = ("left", c.left) if own == c.m[-1] else ("right", c.right)
+        at = None if self._is_packed_at_load(access) else at or self._innermost_batch(access)
+        order = packed_order(c, access, self.batch, own)
         staged = self.s.stage(
-            self.s.buffer(self.kernel.buffers[access.buffer]),
-            place or "",
+            self._buffer(access.buffer),
+            at or "",
             into=into,
             scope="arena",
             order=order,
-            panel=0 if within is not None else size,
+            panel=panel,
             pad=size,
-            along=row_or_column if is_apart or within is not None else "",
+            along=along,
             element=self._element(access),
         )
-        extent = self.m if into == "left" else self.n
-        if within is not None:
-            extent = self.n % self.plan.nr
-        elif into == "right" and self.column_backs:
-            extent -= self.n % self.plan.nr
-        along, summed = (stride_of_sources(c, access, axis) == 1 for axis in (own, c.k[-1]))
-        self.packings.append(Packing(staged, order, size, extent, along, summed, block, block_size))
-        if within is None:
-            self.staged.append(access)
-        return staged
+        reads_own, reads_summed = (stride_of_sources(c, access, n) == 1 for n in (own, c.k[-1]))
+        return Packing(staged, order, size, extent, reads_own, reads_summed)
+
+    def _buffer(self, number: int) -> BufferHandle:
+        """The buffer that has this number in the kernel's facts."""
+        return self.s.buffer(self.kernel.buffers[number])
 
     def _is_packed_at_load(self, access: Access) -> bool:
         """Whether all of it is copied once, when the program is loaded."""
@@ -349,7 +232,7 @@ class _Tiles:
     def peel(self) -> None:
         """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""
         if self.plan.peel_n and not self.column_backs:
-            self._peel_columns(self._level("n"))
+            self._peel_columns(self.level("n"))
         if not self.peels_tiles:
             self._peel_rows()
 
@@ -357,7 +240,7 @@ class _Tiles:
         """Give the last rows a loop of their own, a copy of what the loop over tiles is by then."""
         if not self.plan.peel_m:
             return
-        copies = self._level("m").copies
+        copies = self.level("m").copies
         if self.is_deep:  # the last tiles of the last block
             blocks = (
                 copies
@@ -381,7 +264,8 @@ class _Tiles:
         span = vector_span(rest, self.lanes)
         is_left_out = plan.pack_right and c.right not in self.staged
         if is_left_out or (not plan.pack_right and span != rest):
-            self._pack("right", c.right, c.n[-1], span, None, 0, None, within=back)
+            (column,) = self.update.column.copies_in(back)
+            self.packings.append(self._copied(c.n[-1], None, column, span, rest))
 
     # The tiles.
 
@@ -413,18 +297,18 @@ class _Tiles:
         if self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
             if self.plan.prefetch:
-                hints.panels(self.panels, blocks or (self._level("n", "tile"),))
+                hints.panels(self.panels, blocks or (self.level("n", "tile"),))
             hints.terms_ahead(self.panels, self.plan.prefetch_panel_terms)
         if self.plan.prefetch_left:
-            rows = self.s.buffer(self.kernel.buffers[self.c.left.buffer])
-            hints.rows(rows, (loop for loop in self._level("m", "block").copies if loop.trips != 1))
-        rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
-        around = self._level("n", "tile").copies if self.plan.kc >= self.k else ()
+            rows = self._buffer(self.c.left.buffer)
+            hints.rows(rows, (loop for loop in self.level("m", "block").copies if loop.trips != 1))
+        rows = self._buffer(self.c.right.buffer)
+        around = self.level("n", "tile").copies if self.plan.kc >= self.k else ()
         hints.terms_ahead(rows, self.plan.prefetch_terms, around)
         if not self.plan.prefetch_result or self.is_deep:
             return
         streams = (self.c.result.buffer,) if self.plan.mirrored else self.c.streams
-        results = (self.s.buffer(self.kernel.buffers[buffer]) for buffer in streams)
+        results = map(self._buffer, streams)
         # From inside: where work goes on by panels, the loop over the tiles of a panel, which is one; that over tiles.
         around = self.kept.levels[-1 - self.by_panels].copies
         lines = self.plan.mr * -(-self.plan.nr * self.c.result_bytes // LINE_BYTES)
@@ -433,8 +317,8 @@ class _Tiles:
     def _pack_in_first_tiles(self) -> tuple[LoopHandle, ...]:
         """Have the tiles of the first rows copy the panels of B that they use; the loops of their hints."""
         (panels,) = (cut for cut in self.cut_copies if cut.packing.staged.buffer == self.panels)
-        rows = self.s.buffer(self.kernel.buffers[self.c.right.buffer])
-        loops = self._level("m"), self._level("n", "tile"), self.summed
+        rows = self._buffer(self.c.right.buffer)
+        loops = self.level("m"), self.level("n", "tile"), self.summed
         return pack_in_first_tiles(self.s, panels, *loops, rows, self.plan.prefetch_terms)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:

@@ -14,9 +14,7 @@ from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.convolution_padding import Padding
 from ..analysis.plans.convolution_plan import ConvolutionPlan
-from ..analysis.plans.cost import round_up
 from ..analysis.plans.terms_written_out import terms_written_out
-from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
@@ -35,20 +33,13 @@ from .register_tile import (
     write_out_terms,
 )
 from .session import Session
+from .tiled_nest import TiledNest, lanes_reach
 
 CONTROL_SHARE = 1 / 4
 """
 Of a product's tiles it is more (`terms_written_out.py`): the loop over a sum is one. The innermost one of a convolution is
 short, where it goes over a block of channels, and those around it take instructions too.
 """
-
-
-@frozen
-class Nest:
-    """One of the nests that are run tile by tile together: the loops over tiles, and those inside a tile by axis."""
-
-    around: tuple[LoopHandle, ...]
-    inside: dict[int, LoopHandle]
 
 
 def schedule_convolution(
@@ -154,7 +145,7 @@ class _Tiles:
         summed: Sequence[LoopHandle],
         *,
         is_last: bool = False,
-    ) -> Nest:
+    ) -> TiledNest:
         """Cut the loops of a statement that has the result's element `element`."""
         by_dimension = {
             element.dimension_of(n): self.s.handle(op)
@@ -179,7 +170,7 @@ class _Tiles:
             tile, rests[lanes] = self.s.cut(rests[lanes], self.plan.size(lanes), "part", word)
             around.append(tile)
         self.s.order(*around, *summed, *(rests[axis] for axis in inside))
-        return Nest(tuple(around), rests)
+        return TiledNest(tuple(around), rests)
 
     def skip_padding(self) -> None:
         """Leave out terms outside of the image: of the loop over the window, or of a tile for each element of that."""
@@ -203,7 +194,14 @@ class _Tiles:
             if axis in (*self.c.batch, *self.apart) and access.moves_along(axis)
         ]
         image = self.s.buffer(self.kernel.buffers[access.buffer])
-        pads = tuple(self._lanes_reach(n) for n in self.plan.halo)
+        extents = [self.c.extent((axis,)) for axis in range(len(self.c.statement.axes))]
+        lanes = self.plan.lanes
+        pads = tuple(
+            lanes_reach(access.subscripts[n], extents, lanes, self.width)
+            if lanes in self.c.m
+            else 1
+            for n in self.plan.halo
+        )
         # A copy that stays in L1 with its image is small enough for the stack.
         whole = self.c.facts.buffers[access.buffer].bytes or 0
         entries = self.c.extent(tuple(self.order[n] for n in place))
@@ -216,16 +214,6 @@ class _Tiles:
             order=self.plan.halo,
             pads=pads if max(pads) > 1 else (),
         )
-
-    def _lanes_reach(self, dimension: int) -> int:
-        """How many elements of a dimension of the image whole tiles read, where lanes move along it; else 1."""
-        subscript, lanes = self.c.left.subscripts[dimension], self.plan.lanes
-        if subscript is None or lanes not in self.c.m or not subscript.coefficients[lanes]:
-            return 1
-        whole = round_up(self.c.extent((lanes,)), self.width)
-        last = {axis: self.c.extent((axis,)) for axis in range(len(subscript.coefficients))}
-        last[lanes] = whole
-        return 1 + sum(by * (last[n] - 1) for n, by in enumerate(subscript.coefficients))
 
     def pack(self) -> None:
         """Copy the weights into panels as wide as the tile, in the order of the sum."""

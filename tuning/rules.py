@@ -38,7 +38,7 @@ of it is refused. They are not looked for before one of both.
 @frozen
 class ScheduleByRulesPass(StepwellPass):
     """
-    Schedules the kernels of a module by rule, for a target.
+    Schedule the kernels of a module by rule, for a target.
 
     Before: `for i: for j: for k: C[i, j] += A[i, k] * B[k, j]`. After: blocked, packed, in vectors. Only
     functions that te → loop has made are scheduled (those that are private). Plans for one thread do without what

@@ -10,23 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.facts import Access, LoopFacts, WindowReduction
-from ..analysis.plans.cost import round_up
 from ..analysis.plans.windows_copies import copied_along
 from ..analysis.plans.windows_plan import WindowsPlan
-from ..frozen import frozen
 from ..targets.target import Target
 from ..transforms.step_support.handles import LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
 from .register_tile import Tile, in_lanes, pad_loops, vector_span, write_out
 from .session import Session
-
-
-@frozen
-class Nest:
-    """One of the nests that are run tile by tile together: the loops over tiles, and those inside a tile by axis."""
-
-    around: tuple[LoopHandle, ...]
-    inside: dict[int, LoopHandle]
+from .tiled_nest import TiledNest, lanes_reach
 
 
 def schedule_windows(
@@ -52,7 +43,7 @@ class _Windows:
         self.level_1 = target.core.cache(1)
         self.tile = plan.tile
         self.order = plan.order(r.parallel)
-        self.nests: list[Nest] = []
+        self.nests: list[TiledNest] = []
         self.backs: list[LoopHandle] = []
         """the loops over the last tile along the axis in lanes, where that is smaller"""
         self.at_edges: list[LoopHandle] = []
@@ -95,7 +86,7 @@ class _Windows:
         word: str,
         before: Sequence[LoopHandle] = (),
         inner: Sequence[LoopHandle] = (),
-    ) -> Nest:
+    ) -> TiledNest:
         """
         Cut the loops of a statement that has the result's element `element`. Some loops run around a tile's rows, some
         inside of each.
@@ -112,7 +103,7 @@ class _Windows:
             around.append(whole)
         *rows, lanes = inside.values()
         self.s.order(*around, *before, *rows, *inner, lanes)
-        return Nest(tuple(around), inside)
+        return TiledNest(tuple(around), inside)
 
     def skip_padding(self) -> None:
         """Leave out terms outside of the image: of the loop over the window, or of a tile for each element of that."""
@@ -159,8 +150,10 @@ class _Windows:
         entries = r.extent(*(self.order[n] for n in place))
         whole = r.facts.buffers[image.buffer].bytes or 0
         is_small = self.plan.strips or 2 * whole <= entries * self.level_1.bytes
-        pads = tuple(self._lanes_reach(n) for n in range(rank))
-        is_strided = (r.facts.stride(image, self.plan.lanes[0]) or 0) > 1
+        extents = [r.extent(axis) for axis in range(len(r.statement.axes))]
+        lanes = self.plan.lanes[0]
+        pads = tuple(lanes_reach(each, extents, lanes, self.width) for each in image.subscripts)
+        is_strided = (r.facts.stride(image, lanes) or 0) > 1
         self.halo = self.s.stage_halo(
             self.s.buffer(self.kernel.buffers[image.buffer]),
             self.around[place[-1]] if place else "",
@@ -170,15 +163,6 @@ class _Windows:
             pads=pads if max(pads) > 1 else (),
             align=self.width if is_strided else 0,
         )
-
-    def _lanes_reach(self, dimension: int) -> int:
-        """How many elements of a dimension of the image whole tiles read, where lanes move along it; else 1."""
-        subscript, (lanes, _) = self.r.image.subscripts[dimension], self.plan.lanes
-        if subscript is None or not subscript.coefficients[lanes]:
-            return 1
-        last = {axis: self.r.extent(axis) for axis in range(len(subscript.coefficients))}
-        last[lanes] = round_up(self.r.extent(lanes), self.width)
-        return 1 + sum(by * (last[n] - 1) for n, by in enumerate(subscript.coefficients))
 
     # The tiles.
 

@@ -16,8 +16,8 @@ from ..leaf_operations import fill
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
-from ..te.compute import Iterator
 from ..te.index_maps import broadcast_indices, dims
+from ..te.reads import Iterator
 from .base import GraphOp, Value, graph_op
 from .rows import RowWise
 from .shapes import element_count, matmul

@@ -19,8 +19,8 @@ from ..combiner import Combiner
 from ..interfaces import Array, DefinedInTe
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
-from ..te.compute import Iterator
 from ..te.index_maps import dims, reshape_indices
+from ..te.reads import Iterator
 from .base import NUMBERS, GraphOp, Value, graph_op, number_attr, verify_same_element
 from .contraction import product
 from .expressions import DecomposableInParts, Expr, concat

@@ -22,8 +22,8 @@ GREATEST_RADIX = 13
 
 MOST_BYTES_OF_ROWS = 3 << 14
 """
-Bytes of the two buffers of a block of rows, as first-level caches have at least: one row after the other, which longer ones are left to, stays there,
-and after its first stages has runs to make vectors of.
+Bytes of the two buffers of a block of rows, as first-level caches have at least: one row after the other, which longer
+ones are left to, stays there, and after its first stages has runs to make vectors of.
 """
 
 Complex: TypeAlias = tuple[SSAValue, SSAValue]

@@ -29,8 +29,8 @@ from ..interfaces import Array, DefinedInTe
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, Body, TeBuilder, the_element
-from ..te.compute import Iterator
 from ..te.index_maps import dims
+from ..te.reads import Iterator
 from ..te.text import axis_names
 from .base import FLOATS, NUMBERS, GraphOp, Value, graph_op, number_attr
 from .expressions import Decomposable, Expr

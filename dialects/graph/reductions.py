@@ -25,7 +25,7 @@ from ..interfaces import Array, DefinedInTe
 from ..scalar import NAN_LEFT_OPEN
 from ..shaped import Tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
-from ..te.compute import Iterator
+from ..te.reads import Iterator
 from ..te.text import axis_names
 from .base import EVERY, NUMBERS, GraphOp, Value, graph_op
 from .shapes import (

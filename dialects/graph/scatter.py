@@ -247,7 +247,8 @@ class ScatterElementsOp(_ScatterOp):
         """
         In how many rows of their own updates of a short vector are joined; 0 where they are joined in the result.
 
-        An update of an element waits for the one before it of the same element. Where their order does not matter, those that follow one another take turns between rows, and do not wait.
+        An update of an element waits for the one before it of the same element. Where their order does not matter,
+        those that follow one another take turns between rows, and do not wait.
         """
         type_ = tensor_type(self.operand)
         shape, updates = type_.get_shape(), element_count(shape_of(self.indices))

@@ -30,8 +30,8 @@ class NonMaxSuppressionOp(GraphOp, DefinedInTe):
     another, until there are `limit`.
 
     Boxes are (batch, box, 4) corners y1, x1, y2, x2 with y1 ≤ y2 and x1 ≤ x2; scores and the order of the boxes, best
-    first, which are moved into range, are (batch, class, box); the thresholds are without axes. The results are rows (batch, class, box), room for
-    the most there can be with 0 behind those chosen, and their number.
+    first, which are moved into range, are (batch, class, box); the thresholds are without axes. The results are rows
+    (batch, class, box), room for the most there can be with 0 behind those chosen, and their number.
 
         %rows, %count = graph.non_max_suppression %boxes, %scores, %order, %overlap, %least limit = 3 : ...
     """

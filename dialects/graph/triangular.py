@@ -30,8 +30,9 @@ class CholeskyOp(GraphOp, DefinedInTe):
 
         %r = graph.cholesky %x : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
 
-    Column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1), that of a
-    large matrix as a row of the transpose, whose elements lie side by side. Where the matrix is not positive definite the column that shows it is NaN, and what follows from it.
+    Column by column (Golub and Van Loan, Matrix Computations, algorithm 4.2.1), that of a large matrix as a row of the
+    transpose, whose elements lie side by side. Where the matrix is not positive definite the column that shows it is
+    NaN, and what follows from it.
     """
 
     name = "graph.cholesky"

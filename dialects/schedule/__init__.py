@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .ops import STEP_OPS, Schedule, ScriptOp, StepOp, op_for
-from .step import Named, Step
-from .steps import STEPS, TAILS
+from .step import TAILS, Named, Step
+from .steps import STEPS
 
 __all__ = [
     "STEPS",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import Field, fields
 from typing import Any
 
-from .step import Step
-from .steps import TAILS
+from .step import TAILS, Step
 
 _TAILS = ", ".join(f'"{tail}"' for tail in TAILS)
 

@@ -13,6 +13,12 @@ from ...frozen import defaults_of, frozen
 Scalar = str | int | bool
 Parameter = Scalar | tuple[str, ...] | tuple[int, ...]
 
+TAILS = ("guard", "peel", "pad", "perfect")
+"""
+What to do when a factor does not divide a loop: test each iteration (`guard`), run the rest in a loop of its own
+(`peel`), let it run over into padding (`pad`), or refuse unless it divides (`perfect`).
+"""
+
 
 class Named:
     """What a parameter takes in the place of a name: a handle, which knows the name as it is now."""

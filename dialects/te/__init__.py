@@ -14,11 +14,12 @@ from xdsl.ir import Dialect
 
 from ..combiner import Combiner
 from .builder import Access, TeBuilder
-from .compute import CombinerAttr, ComputeOp, Iterator, Read, compute_block
+from .compute import CombinerAttr, ComputeOp
 from .control_flow import IfOp, ScanOp, WhileOp
 from .kernel import KernelOp, reads_padding, tensor_constants
 from .loop_builder import LoopBuilder
 from .loops import LoopsOp
+from .reads import Iterator, Read, compute_block
 from .terms import YieldOp
 
 Te = Dialect(

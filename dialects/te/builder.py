@@ -18,9 +18,10 @@ from ..dtypes import signless
 from ..leaf_operations import inserted
 from ..scalar import ScalarBuilder
 from ..shaped import Tensor, tensor_type
-from .compute import ComputeOp, Iterator, Read, compute_block
+from .compute import ComputeOp
 from .loop_builder import LoopBuilder
 from .loops import LoopsOp, buffer_of
+from .reads import Iterator, Read, compute_block
 from .terms import YieldOp
 from .text import Number, axis_names
 

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
-    Block,
     OpResult,
     Region,
     SpacedOpaqueSyntaxAttribute,
@@ -46,7 +45,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...frozen import frozen
 from ..affine_bounds import attained_range, is_within, why_not_affine
 from ..affine_text import write_affine
 from ..by_position import by_position
@@ -61,9 +59,9 @@ from ..leaf_operations import (
 )
 from ..shaped import Tensor, tensor_type
 from ..type_memo import remembered
+from .reads import Iterator, Read
 from .terms import YieldOp, dealt, verify_element, verify_term
 from .text import (
-    Number,
     parse_combiners,
     parse_iterators,
     parse_read,
@@ -79,33 +77,6 @@ _NONE = UnitAttr()
 @irdl_attr_definition
 class CombinerAttr(EnumAttribute[Combiner], SpacedOpaqueSyntaxAttribute):
     name = "te.combiner"
-
-
-@frozen
-class Iterator:
-    """One iterator of a compute: its name, and its extent (an int, or an `index` value)."""
-
-    name: str
-    extent: int | SSAValue
-
-
-@frozen
-class Read:
-    """
-    One operand of a compute.
-
-    With a `map` over the iterators the body sees one element, and where the map leaves the tensor the
-    value `pad` (then required). Without a map the body sees the whole tensor, for reads at computed
-    indices by `tensor.extract`.
-    """
-
-    source: SSAValue
-    map: AffineMap | None
-    pad: Number | None = None
-
-    def __hash__(self) -> int:
-        """That of the source: few reads of one tensor differ in the map alone, whose hash takes long."""
-        return hash(self.source)
 
 
 @by_position
@@ -490,18 +461,3 @@ def _tensor_types(parser: Parser, types: Sequence[Attribute], position: int) -> 
         if not isinstance(type_, TensorType):
             parser.raise_error(f"found the type {type_}, expected a tensor; mend it", position)
     return [cast(Tensor, type_) for type_ in types]
-
-
-def compute_block(
-    iterators: Sequence[Iterator], reads: Sequence[Read], names: Sequence[str | None] = ()
-) -> Block:
-    """An empty body block for a compute: its iterators, then one argument per read, named."""
-    types: list[Attribute] = [IndexType()] * len(iterators)
-    for read in reads:
-        type_ = tensor_type(read.source)
-        types.append(type_ if read.map is None else type_.get_element_type())
-    block = Block(arg_types=types)
-    hints = [*(it.name for it in iterators), *(names or [read.source.name_hint for read in reads])]
-    for arg, hint in zip(block.args, hints, strict=True):
-        arg.name_hint = hint
-    return block

@@ -237,6 +237,21 @@ class ConvolutionOp(HloOp):
 
 
 @irdl_op_definition
+class CustomCallOp(HloOp):
+    """`stablehlo.custom_call @target(%x) {…} : …`, which is read to be refused by its name."""
+
+    name = "stablehlo.custom_call"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> HloOp:
+        target = parser.parse_symbol_name()
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        return cls.with_types(parser, names, {"call_target_name": target})
+
+
+@irdl_op_definition
 class ReduceOp(HloOp):
     """`stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : …`, or with a reducer behind."""
 
@@ -390,7 +405,6 @@ _STABLEHLO = [
     "transpose",
     "xor",
     "bitcast_convert",
-    "custom_call",
     "rng",
     "rng_bit_generator",
     "batch_norm_inference",
@@ -439,6 +453,7 @@ StableHlo = Dialect(
         *(_named(f"stablehlo.{name}") for name in _STABLEHLO),
         ConstantOp,
         ConvolutionOp,
+        CustomCallOp,
         ReduceOp,
         WhileOp,
         ReturnOp,

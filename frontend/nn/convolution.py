@@ -69,6 +69,8 @@ def conv_transpose(
     (`torch.nn.functional.conv_transpose2d`, ONNX ConvTranspose). `padding` is cut off at both ends, or a pair for each
     axis says how much at the beginning and at the end.
 
+    Raises StepwellError for strides whose product is too large, and for shapes that do not fit.
+
     >>> x, w = np.ones((1, 1, 2), np.float32), np.ones((1, 1, 2), np.float32)
     >>> sw.nn.conv_transpose(x, w, stride=2)
     array([[[1., 1., 1., 1.]]], dtype=float32)

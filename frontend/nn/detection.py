@@ -34,6 +34,8 @@ def non_max_suppression(
     intersection over union is above `iou_threshold`. Gives rows (batch, class, box) int64, with room for all there can be
     and 0 behind them, and how many they are.
 
+    Raises StepwellError for boxes and scores of other shapes.
+
     >>> boxes = [[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]]]
     >>> sw.nn.non_max_suppression(boxes, [[[0.9, 0.8, 0.7]]], 3, 0.5)
     [array([[0, 0, 0],

@@ -208,6 +208,8 @@ def local_response_norm(
     x / (bias + alpha / size · Σ x²) ** beta, summed over `size` channels around each on axis 1 (ONNX LRN; Krizhevsky,
     Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", 2012).
 
+    Raises StepwellError for a size below 1.
+
     >>> sw.nn.local_response_norm([[[1.0], [2.0], [3.0]]], 3, alpha=3.0).ravel()
     array([0.2608, 0.2624, 0.4145])
     """

@@ -91,6 +91,8 @@ def quantize_linear(
     `scale` and `zero_point` are one number, one for each slice of `axis`, or one for each block of `block_size` slices.
     The result has the dtype of the zero point, or `dtype`, without both uint8.
 
+    Raises StepwellError for a zero point of another dtype than `dtype`.
+
     >>> sw.nn.quantize_linear([-1.0, 0.25, 300.0], 0.5, np.uint8(128))
     array([126, 128, 255], dtype=uint8)
     """
@@ -127,6 +129,8 @@ def dequantize_linear(
     """
     `(x - zero_point) * scale`, in the dtype of the scale, or `dtype` (ONNX DequantizeLinear). See `quantize_linear` for
     the shapes.
+
+    Raises StepwellError for a zero point of another dtype than `x`.
 
     >>> x = np.array([0, 128, 255], np.uint8)
     >>> sw.nn.dequantize_linear(x, 0.5, np.uint8(128))

@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
+from ...dialects.graph.windows import Window
 from ...errors import StepwellError
 from ...frozen import frozen
 from ..numpy.arguments import integers
@@ -211,6 +212,8 @@ def affine_grid(theta: TensorLike, size: Sequence[int], /, align_corners: bool =
     The positions at which `grid_sample` gives images of shape `size` (n, c, …) transformed by the matrices `theta` (n, r,
     r + 1) for r spatial axes (ONNX AffineGrid, `torch.nn.functional.affine_grid`).
 
+    Raises StepwellError for matrices that are no floats, or of another shape.
+
     >>> sw.nn.affine_grid([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]], (1, 1, 1, 2))
     array([[[[-0.5,  0. ],
              [ 0.5,  0. ]]]])
@@ -252,6 +255,8 @@ def roi_align(
     `batch_indices` names, as `output_size` cells: the mean of `sampling_ratio`² linear samples in each, or with mode "max"
     the greatest of the terms of their sums (ONNX RoiAlign, `torchvision.ops.roi_align`). `aligned` boxes are moved by half
     an element, and may be smaller than one.
+
+    Raises StepwellError for boxes of another shape, and for numbers of cells or samples below 1.
 
     >>> x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
     >>> sw.nn.roi_align(x, [[0.0, 0.0, 4.0, 4.0]], [0], 2)[0, 0]
@@ -322,6 +327,8 @@ def deform_conv(
     and the horizontal part for each tap, `mask` (n, offset_groups · kh · kw, oh, ow) a factor. The other
     parameters are those of `conv`.
 
+    Raises StepwellError for images that are no floats, and for shapes or groups that do not fit.
+
     >>> x, w = np.ones((1, 1, 2, 2), np.float32), np.ones((1, 1, 1, 1), np.float32)
     >>> sw.nn.deform_conv(x, w, np.full((1, 2, 2, 2), 0.5, np.float32))[0, 0]
     array([[1.  , 0.5 ],
@@ -336,9 +343,8 @@ def deform_conv(
     window = window_of(x.shape, w.shape[2:], stride, padding, dilation)
     count, channels = x.shape[:2]
     kernel, places = w.shape[2:], places_of(window, x.shape)[2:]
-    taps = prod(kernel)
-    wanted = (count, offset_groups * taps * 2, *places)
     offsets = _coordinates(offset)
+    wanted = (count, offset_groups * prod(kernel) * 2, *places)
     if (
         offsets.shape != wanted
         or channels % offset_groups
@@ -353,15 +359,7 @@ def deform_conv(
     # Each group of offsets is an image of its own.
     images = reshape(x, (count * offset_groups, channels // offset_groups, *x.shape[2:]))
     moved = reshape(offsets, (count * offset_groups, *kernel, 2, *places))
-    along: list[list[_Tap]] = []
-    for axis, extent in enumerate(x.shape[2:]):
-        steps = astype(iota(kernel[axis]) * window.dilations[axis + 2], moved.dtype)
-        starts = astype(iota(places[axis]) * window.strides[axis + 2], moved.dtype)
-        tap_shape = [kernel[axis] if n == axis else 1 for n in range(4)]
-        place_shape = [places[axis] if n == axis + 2 else 1 for n in range(4)]
-        regular = reshape(steps, tap_shape) + reshape(starts, place_shape)
-        position = moved[:, :, :, axis] + (regular - window.low[axis + 2])
-        along.append(_Axis(extent, "zeros").taps(position, "linear"))
+    along = [_taps_moved_by(moved, window, axis, extent) for axis, extent in enumerate(x.shape[2:])]
     image = reshape(iota(count * offset_groups), (count * offset_groups, 1, 1, 1, 1))
     samples = astype(reduce(add, _terms(images, image, along)), x.dtype)
     if mask is not None:
@@ -369,8 +367,26 @@ def deform_conv(
         samples = samples * reshape(factors, (*samples.shape[:-1], 1))
     # (n, offset group, tap, place, channel) as (n, group, channel · tap, place): the weights times that.
     whole = prod(places)
-    spread = reshape(samples, (count, offset_groups, taps, whole, channels // offset_groups))
+    spread = reshape(
+        samples, (count, offset_groups, prod(kernel), whole, channels // offset_groups)
+    )
     columns = reshape(transpose(spread, (0, 1, 4, 2, 3)), (count, groups, -1, whole))
     y = matmul(reshape(w, (groups, w.shape[0] // groups, -1)), columns)
     y = reshape(y, (count, w.shape[0], *places))
     return y if b is None else biased(y, b)
+
+
+def _taps_moved_by(offsets: Tensor, window: Window, axis: int, extent: int) -> list[_Tap]:
+    """
+    What taps of a window read along an axis of the image, moved from their regular positions.
+
+    `offsets` are (images, taps along both axes, 2, places along both axes).
+    """
+    taps, places = offsets.shape[1 + axis], offsets.shape[4 + axis]
+    steps = astype(iota(taps) * window.dilations[axis + 2], offsets.dtype)
+    starts = astype(iota(places) * window.strides[axis + 2], offsets.dtype)
+    tap_shape = [taps if n == axis else 1 for n in range(4)]
+    place_shape = [places if n == axis + 2 else 1 for n in range(4)]
+    regular = reshape(steps, tap_shape) + reshape(starts, place_shape)
+    position = offsets[:, :, :, axis] + (regular - window.low[axis + 2])
+    return _Axis(extent, "zeros").taps(position, "linear")

@@ -102,6 +102,9 @@ def max_unpool(
 
     The indices are those of an image that the window just covers; with an `output_size`, a whole shape, 0 is put behind it, or it is cut.
 
+    Raises StepwellError for indices that are no integers or of another shape, and for an `output_size` that has other
+    axes.
+
     >>> x = np.array([[[1.0, 3.0, 2.0, 0.0]]])
     >>> sw.nn.max_unpool(sw.nn.max_pool(x, 2), sw.nn.argmax_pool(x, 2), 2)
     array([[[0., 3., 2., 0.]]])

@@ -68,6 +68,8 @@ def compress_and_count(
     The slices of an axis, or the elements of the flattened `x`, where `condition` holds, which may be shorter; and how
     many these are. The array has room for all that the condition speaks of.
 
+    Raises StepwellError for a condition of more axes than one, or of more elements than the axis.
+
     >>> sw.compress_and_count([True, False, True], [5, 6, 7])
     [array([5, 7, 0]), array(2)]
     """

@@ -40,6 +40,8 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     int64 of integers, else float64, unless `dtype` says otherwise; of shape (ceil((stop - start) / step),). The
     numbers are known when the function is traced.
 
+    Raises StepwellError for traced values, as the shape depends on them, and for a step of 0.
+
     >>> sw.arange(2, 10, 3)
     array([2, 5, 8])
     """

@@ -226,6 +226,8 @@ def linspace(
 
     float64 of Python numbers and integers; the new axis is `axis` of the result.
 
+    Raises StepwellError for a `num` below 0.
+
     >>> sw.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
@@ -254,6 +256,8 @@ def meshgrid(
     """
     The coordinates of the points of a grid, from the vectors of those along each axis. By "xy" the first two axes are in
     each other's place; `sparse` leaves axes of extent 1 along which nothing changes.
+
+    Raises StepwellError for an `indexing` that is neither.
 
     >>> x, y = sw.meshgrid([1, 2, 3], [10, 20])
     >>> x + y

@@ -233,6 +233,8 @@ def lstsq(
 
         x, residuals, rank, values = sw.linalg.lstsq(a, b)
 
+    Raises StepwellError for shapes that do not fit.
+
     >>> a, b = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0]
     >>> x, residuals, rank, singular = sw.linalg.lstsq(a, b)
     >>> x

@@ -33,6 +33,8 @@ def diff(
     """
     Each element less the one before it along an axis, n times; other elements may be put before and behind.
 
+    Raises StepwellError for an n below 0.
+
     >>> sw.diff([1, 4, 9, 16])
     array([3, 5, 7])
     """
@@ -100,6 +102,8 @@ def gradient(x: TensorLike, *spacing: TensorLike, axis: AxisLike = None) -> Any:
     """
     The slopes along each axis, or these: half the difference of the neighbours, of one neighbour at the ends. `spacing` is
     the distance of two elements, one number for all axes or one for each.
+
+    Raises StepwellError for coordinates in the place of distances, and for another number of these.
 
     >>> sw.gradient([1.0, 4.0, 9.0])
     array([3., 4., 5.])

@@ -148,6 +148,8 @@ def tensorsolve(a: TensorLike, b: TensorLike, /, axes: int | Sequence[int] | Non
     """
     x with `tensordot(a, x, x.ndim) == b`; `axes` of `a` are moved to its end first. See `solve`.
 
+    Raises StepwellError for shapes with more unknowns than equations, or fewer.
+
     >>> sw.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2) * 2, [[2.0, 4.0], [6.0, 8.0]])
     array([[1., 2.],
            [3., 4.]])
@@ -170,6 +172,8 @@ def tensorsolve(a: TensorLike, b: TensorLike, /, axes: int | Sequence[int] | Non
 def tensorinv(a: TensorLike, /, ind: int = 2) -> Tensor:
     """
     The inverse of `tensordot(a, x, ind)`, whose first axes are those of `a` from `ind` on. See `inv`.
+
+    Raises StepwellError for a shape whose first axes have more elements than the others, or fewer.
 
     >>> sw.linalg.tensorinv(np.eye(4).reshape(2, 2, 4) * 2).shape
     (4, 2, 2)
@@ -211,6 +215,8 @@ def qr(x: TensorLike, /, mode: str = "reduced") -> QRResult | Tensor:
     """
     Each m by n matrix as `q @ r` by Householder's reflections: q with min(m, n) orthonormal columns, or all m in the mode
     "complete", and r upper triangular, which is all there is in the mode "r". The signs are LAPACK's.
+
+    Raises StepwellError for a mode that is none of these.
 
     >>> q, r = sw.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
     >>> q @ r

@@ -37,6 +37,8 @@ def dft(
     transform all behind its first half; of an inverse one it takes such a half, `length` is that of the result, and the
     result has the real part alone.
 
+    Raises StepwellError for what is no floats with the real and imaginary parts along the last axis.
+
     >>> sw.dft([[[1.0], [1.0]]], axis=1)
     array([[[2., 0.],
             [0., 0.]]])
@@ -81,6 +83,8 @@ def stft(
 
     The signal is (batch, length), with the real part, or the real and the imaginary part, along a third axis; the result is
     (batch, frames, frequencies, 2). Without a length that of the window holds; a shorter window stands at the beginning.
+
+    Raises StepwellError for a signal or window of other shapes, and for frames that do not fit them.
 
     >>> sw.stft(np.ones((1, 4)), 2, np.ones(2)).shape
     (1, 2, 2, 2)

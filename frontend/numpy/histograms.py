@@ -37,6 +37,8 @@ def histogramdd(
     `bins` is a number, or a number or edges for each coordinate; points outside are not counted, the last bin has its
     upper edge. `weights` (n,) are summed instead; with `density`, divided by their sum and the boxes' sizes.
 
+    Raises StepwellError for points of other axes than two, and for bins or ranges of another number of coordinates.
+
     >>> import numpy as np, stepwell as sw
     >>> counts, edges = sw.histogramdd(np.array([[0.0, 0.0], [1.0, 2.0], [1.0, 1.0]]), 2)
     >>> counts

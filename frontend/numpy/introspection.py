@@ -136,6 +136,8 @@ def diag_indices_from(arr: TensorLike, /) -> Any:
     """
     Where the elements of the diagonal of an array of equal extents are.
 
+    Raises StepwellError for an array of one axis, or of extents that differ.
+
     >>> sw.diag_indices_from(np.zeros((2, 2)))
     (array([0, 1]), array([0, 1]))
     """

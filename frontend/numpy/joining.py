@@ -294,6 +294,8 @@ def array_split(
     """
     `x` cut along an axis into so many parts, the first of them longer by one where it must be. See `split`.
 
+    Raises StepwellError for fewer parts than one.
+
     >>> sw.array_split([1, 2, 3, 4, 5], 2)
     [array([1, 2, 3]), array([4, 5])]
     """

@@ -97,6 +97,8 @@ def bits(key: TensorLike, shape: ShapeLike = (), dtype: Any = np.uint32) -> Tens
     """
     Integers of 32 random bits, uint32, or of 64, uint64.
 
+    Raises StepwellError for another dtype.
+
     >>> sw.random.bits(sw.random.key(7), (2,))
     array([3901892970, 2964889903], dtype=uint32)
     """
@@ -178,6 +180,8 @@ def randint(
     """
     Integers from `minval` up to, without, `maxval`, which broadcast; `minval` where there are none. The remainder of 64
     random bits, so that probabilities differ by (maxval - minval) / 2**64 at most.
+
+    Raises StepwellError for a dtype that is no integer.
 
     >>> sw.random.randint(sw.random.key(7), (5,), 0, 10)
     array([0, 1, 7, 2, 4])
@@ -263,6 +267,8 @@ def categorical(
     """
     Indices along an axis of `logits` with the probabilities `softmax(logits)`, int64, of the shape of the other axes or
     one that it broadcasts to: the greatest logit with Gumbel's noise.
+
+    Raises StepwellError for a shape that the other axes do not broadcast to.
 
     >>> sw.random.categorical(sw.random.key(7), [0.0, -np.inf, 0.0], shape=(4,))
     array([0, 2, 0, 2])

@@ -60,6 +60,8 @@ def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: float | str = 
     sum of the magnitudes of a column; inf and -inf, of a row; 2 and -2, the greatest and least singular value; "nuc", the
     sum of the singular values.
 
+    Raises StepwellError for a tensor of fewer axes than two.
+
     >>> sw.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])
     array(5.)
     """
@@ -113,6 +115,8 @@ def norm(
     """
     The norm of a vector or matrix, or of those along one or two axes. See `vector_norm` and `matrix_norm`.
 
+    Raises StepwellError for more axes than two.
+
     >>> sw.linalg.norm([3.0, 4.0])
     array(5.)
     """
@@ -142,6 +146,8 @@ def matrix_power(x: TensorLike, n: int, /) -> Tensor:
     """
     The product of n times the same square matrices, by squaring; of 0 times, the identity; of less, of the inverse.
 
+    Raises StepwellError for matrices that are not square.
+
     >>> sw.linalg.matrix_power([[1, 1], [0, 1]], 5)
     array([[1, 5],
            [0, 1]])
@@ -167,6 +173,8 @@ def matrix_power(x: TensorLike, n: int, /) -> Tensor:
 def multi_dot(arrays: Sequence[TensorLike], /) -> Tensor:
     """
     The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
+
+    Raises StepwellError for fewer arrays than two.
 
     >>> sw.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]])
     array(11.)

@@ -136,6 +136,8 @@ def moveaxis(x: TensorLike, source: AxisLike, destination: AxisLike, /) -> Tenso
     """
     `x` with the axes `source` moved to the positions `destination`, the others in order.
 
+    Raises StepwellError for another number of destinations, and for an axis that is named twice.
+
     >>> sw.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -195,6 +197,8 @@ def broadcast_to(x: TensorLike, /, shape: int | Sequence[int]) -> Tensor:
 def tile(x: TensorLike, reps: int | Any, /) -> Tensor:
     """
     `x` repeated along each axis so many times; missing axes, and missing numbers, are added in front.
+
+    Raises StepwellError for a number below 0.
 
     >>> sw.tile([1, 2], (2, 2))
     array([[1, 2, 1, 2],
@@ -381,6 +385,8 @@ def rot90(x: TensorLike, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor:
     """
     `x` turned by k quarters in the plane of two axes, from the first towards the second.
 
+    Raises StepwellError for another number of axes than two.
+
     >>> sw.rot90([[1, 2], [3, 4]])
     array([[2, 4],
            [1, 3]])
@@ -402,6 +408,8 @@ def roll(x: TensorLike, shift: Any, /, axis: AxisLike = None) -> Tensor:
     """
     `x` with its elements shifted along axes, those beyond the end back to the beginning; without axes, as if flattened.
     A shift may be traced.
+
+    Raises StepwellError for another number of shifts than of axes.
 
     >>> sw.roll([1, 2, 3, 4], 1)
     array([4, 1, 2, 3])

@@ -58,6 +58,8 @@ def copyto(
     """
     `src` in the shape and dtype of `dst`, and `dst` where the condition `where` does not hold; NumPy writes into `dst`.
 
+    Raises StepwellError for a dtype that does not convert by `casting`.
+
     >>> import numpy as np, stepwell as sw
     >>> sw.copyto(np.zeros(3), 7, where=np.array([True, False, True]))
     array([7., 0., 7.])

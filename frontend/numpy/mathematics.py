@@ -329,6 +329,8 @@ def ldexp(x: TensorLike, n: TensorLike, /) -> Tensor:
     """
     x · 2ⁿ of an integer n, in three steps, so that no power overflows where the result does not.
 
+    Raises StepwellError for exponents that are no integers.
+
     >>> sw.ldexp([1.0, 3.0], [3, -1])
     array([8. , 1.5])
     """

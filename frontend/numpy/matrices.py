@@ -107,6 +107,8 @@ def diagonal(x: TensorLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) 
     """
     The elements whose indices on two axes differ by `offset`, along a new last axis.
 
+    Raises StepwellError for one axis twice.
+
     >>> sw.diagonal([[1, 2], [3, 4]])
     array([1, 4])
     """
@@ -131,6 +133,8 @@ def diagonal(x: TensorLike, /, offset: int = 0, axis1: int = 0, axis2: int = 1) 
 def diag(x: TensorLike, /, k: int = 0) -> Tensor:
     """
     The k-th diagonal of a matrix; of a vector, the matrix that has it there and 0 elsewhere.
+
+    Raises StepwellError for more axes than two.
 
     >>> sw.diag([1, 2])
     array([[1, 0],
@@ -182,6 +186,8 @@ def vander(x: TensorLike, /, N: int | None = None, increasing: bool = False) -> 
 
     Each is the product of those of `x`, its square, the square of that … that its exponent's binary digits ask for.
 
+    Raises StepwellError for other axes than one.
+
     >>> sw.vander([2, 3], 3)
     array([[4, 2, 1],
            [9, 3, 1]])
@@ -205,6 +211,8 @@ def fill_diagonal(x: TensorLike, value: TensorLike, /) -> Tensor:
     """
     A copy of `x` with `value`, a number or as many as there are, on the diagonal of the elements whose indices are equal.
     NumPy's writes into `x`.
+
+    Raises StepwellError for fewer axes than two.
 
     >>> sw.fill_diagonal(np.zeros((2, 2)), 5)
     array([[5., 0.],

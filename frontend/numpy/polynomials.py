@@ -123,6 +123,8 @@ def polyint(p: TensorLike, /, m: int = 1, k: Sequence[TensorLike] | TensorLike =
     """
     The m-th integral of a polynomial, with the constants `k`, or zeros.
 
+    Raises StepwellError for another number of constants.
+
     >>> sw.polyint([2, 2])
     array([1., 2., 0.])
     """
@@ -152,6 +154,8 @@ def interp(
     """
     At each `x` the function that is linear between the points (xp, fp), with rising `xp`; beyond them the first and last
     value, or `left` and `right`. In double precision, as NumPy.
+
+    Raises StepwellError for points that are no two vectors of equal lengths.
 
     >>> sw.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 30])
     array([ 5., 20., 30.])

@@ -90,6 +90,8 @@ def tensordot(x: TensorLike, y: TensorLike, /, axes: int | Sequence[Any] = 2) ->
     """
     The sum of products over axes of `x` and `y`: so many last and first ones, or two lists of them. One matrix product.
 
+    Raises StepwellError for axes that are not as many of both, or of other extents.
+
     >>> sw.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=2).shape
     (2, 5)
     """
@@ -192,6 +194,8 @@ def cross(
 ) -> Tensor:
     """
     The cross product of vectors of three elements along an axis of each.
+
+    Raises StepwellError for vectors of other extents than 3.
 
     >>> sw.cross([1, 0, 0], [0, 1, 0])
     array([0, 0, 1])

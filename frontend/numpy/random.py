@@ -164,6 +164,8 @@ def multinomial(
     For each row of `logits`, (batch, class), so many classes drawn with the probabilities `softmax(logits)` (ONNX
     Multinomial), of shape (batch, sample).
 
+    Raises StepwellError for logits of other axes, and for a number of samples below 0.
+
     >>> sw.multinomial([[0.0, -np.inf]], 7, 3)
     array([[0, 0, 0]])
     """

@@ -66,6 +66,8 @@ def nonzero(
 
     In a traced function `size` says how many are asked for: fewer are followed by `fill_value`, more are left out.
 
+    Raises StepwellError for a tensor without axes, and in a traced function without `size`.
+
     >>> rows, columns = sw.nonzero([[0, 1], [2, 0]])
     >>> rows, columns
     (array([0, 1]), array([1, 0]))
@@ -150,6 +152,8 @@ def bincount(
     How often each number from 0 on occurs, or the sum of the `weights` there. In a traced function `length` says how many
     numbers are counted.
 
+    Raises StepwellError for what is no vector of integers, and in a traced function without `length`.
+
     >>> sw.bincount([0, 2, 2], minlength=4)
     array([1, 0, 2, 0])
     """
@@ -187,6 +191,8 @@ def histogram_bin_edges(
 ) -> Tensor:
     """
     The edges of so many bins of equal width between the least and the greatest element, or over a range.
+
+    Raises StepwellError for a number of bins below 1, and for NumPy's names of rules.
 
     >>> sw.histogram_bin_edges([0.0, 4.0], bins=4)
     array([0., 1., 2., 3., 4.])

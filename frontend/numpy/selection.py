@@ -48,6 +48,8 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
     Other axes broadcast. A negative index counts from the end; one out of range that is known only at run time is
     moved to the nearest.
 
+    Raises StepwellError for indices of other axes, or of extents that do not broadcast.
+
     >>> x = np.array([[3, 1], [2, 4]])
     >>> sw.take_along_axis(x, sw.argsort(x), axis=1)
     array([[1, 3],
@@ -97,6 +99,8 @@ def gather_nd(x: TensorLike, indices: TensorLike, /, batch_dims: int = 0) -> Ten
     The elements, or slices, named by tuples of indices along the last axis of `indices`, which index the axes of `x`
     behind the first `batch_dims` (ONNX GatherND). An index out of range is moved to the nearest.
 
+    Raises StepwellError for indices that are no integers.
+
     >>> sw.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]])
     array([2, 3])
     """
@@ -125,6 +129,8 @@ def one_hot(
     Indices from -depth on count from the end; one out of range marks nothing. Floats are truncated. The result has the
     dtype of the values unless `dtype` is given.
 
+    Raises StepwellError for a depth below 0.
+
     >>> sw.one_hot([0, 2], 3)
     array([[1, 0, 0],
            [0, 0, 1]])
@@ -152,6 +158,8 @@ def reverse_sequence(
     """
     The first `sequence_lens[b]` slices along `time_axis` of each slice b of `batch_axis` in reverse order, the others as
     they are (ONNX ReverseSequence).
+
+    Raises StepwellError for lengths of another shape than the batch axis, and for one axis twice.
 
     >>> sw.reverse_sequence([[1, 4], [2, 5], [3, 6]], [2, 3])
     array([[2, 6],
@@ -182,6 +190,8 @@ def put_along_axis(
     """
     A copy of `x` with `values` at the indices along an axis, of the flattened `x` without one. Other axes broadcast.
     NumPy's writes into `x`.
+
+    Raises StepwellError for indices of other axes.
 
     >>> sw.put_along_axis([[1, 2], [3, 4]], [[0], [1]], 9, axis=1)
     array([[9, 2],
@@ -244,6 +254,8 @@ def select(
     """
     At each element the choice of the first condition that holds, the default where none does.
 
+    Raises StepwellError for another number of choices than of conditions, and for none.
+
     >>> sw.select([np.array([True, False]), np.array([True, False])], [[1, 2], [3, 4]], 9)
     array([1, 9])
     """
@@ -262,6 +274,8 @@ def piecewise(x: TensorLike, condlist: Sequence[TensorLike], funclist: Sequence[
     """
     At each element the function, or number, of the last condition that holds; one more is for the rest, which is 0
     otherwise. Every function is computed for all elements.
+
+    Raises StepwellError for another number of functions than of conditions, or one more.
 
     >>> sw.piecewise([-2, 3], [np.array([True, False])], [lambda x: -x, lambda x: 10 * x])
     array([ 2, 30])
@@ -298,6 +312,8 @@ def unravel_index(indices: TensorLike, shape: int | Sequence[int], /) -> tuple[T
 def ravel_multi_index(multi_index: Sequence[TensorLike], dims: Sequence[int], /) -> Tensor:
     """
     The index in the flattened array of these extents, of elements by their indices along each axis.
+
+    Raises StepwellError for another number of indices than of extents.
 
     >>> sw.ravel_multi_index(([0, 1], [2, 0]), (2, 3))
     array([2, 3])

@@ -38,6 +38,8 @@ def unique(
 
     In a traced function `size` says how many are asked for: fewer are followed by `fill_value`, more are left out.
 
+    Raises StepwellError for an axis: only elements are compared, not slices.
+
     >>> sw.unique([3, 1, 3], return_counts=True)
     (array([1, 3]), array([1, 2]))
     """

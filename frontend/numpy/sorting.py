@@ -78,6 +78,8 @@ def topk(
     The `k` largest, or smallest, elements along an axis in order, and their indices (ONNX TopK, `torch.topk`). Of equal
     elements the one with the lower index comes first. `sorted` is for other libraries' callers: the order always holds.
 
+    Raises StepwellError for a `k` of more elements than the axis has.
+
     >>> sw.topk([3, 1, 4, 2], 2)
     [array([4, 3]), array([2, 0])]
     """
@@ -127,6 +129,8 @@ def lexsort(keys: TensorLike, /, axis: int = -1) -> Tensor:
     """
     The indices that put in order by the last key, where equal by the one before it, and so on.
 
+    Raises StepwellError for no keys.
+
     >>> sw.lexsort([[2, 1, 1], [1, 1, 0]])
     array([2, 1, 0])
     """
@@ -149,6 +153,8 @@ def searchsorted(
     """
     Where to put each `v` into the sorted vector `x` so that it stays sorted: before elements equal to it, behind them by
     side="right". int64. By halving, all `v` at once.
+
+    Raises StepwellError for a side that is neither, and for an `x` of other axes than one.
 
     >>> sw.searchsorted([1, 3, 5], [3, 4], side="right")
     array([2, 2])

@@ -112,6 +112,8 @@ def average(
     """
     The mean, with `weights` of the shape of `x`, or along the one axis; if `returned`, the sum of the weights too.
 
+    Raises StepwellError for weights of another shape.
+
     >>> sw.average([1.0, 2.0], weights=[3, 1])
     array(1.25)
     """
@@ -253,6 +255,8 @@ def quantile(
     The values that the fractions `q` of the elements are below, the axes of `q` in front; NaN where an element is NaN.
     `method` is one of linear, lower, higher, nearest and midpoint.
 
+    Raises StepwellError for no elements, and for a method that is none of these.
+
     >>> sw.quantile([1.0, 2.0, 3.0], 0.25)
     array(1.5)
     """
@@ -299,6 +303,8 @@ def fraction_of(percent: TensorLike) -> TensorLike:
 def median(x: TensorLike, /, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
     """
     The middle element, or the mean of the two in the middle; NaN where an element is NaN.
+
+    Raises StepwellError for no elements.
 
     >>> sw.median([[3, 1, 2], [9, 7, 8]], axis=1)
     array([2., 8.])

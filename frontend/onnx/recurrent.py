@@ -178,7 +178,6 @@ class _Layer:
                 self._direction(number, functions[number], bias_apart),
                 cell_of(number),
                 reverse,
-                bias_apart,
             )
             for number, reverse in enumerate(reverses)
         ]
@@ -233,7 +232,6 @@ class _Layer:
         d: Direction,
         cell: Cell,
         reverse: bool,
-        bias_apart: bool,
     ) -> tuple[Value, Sequence[Value]]:
         steps, batch, _ = x.shape
         # One product for all steps: a tall matrix by the weights.

@@ -128,9 +128,9 @@ def _numbers(raw: tuple[int, ...]) -> Attribute:
     return numbers_attribute(i32, raw)
 
 
-def fastmath_of(op: Operation, name: str = "fastmath") -> llvm.FastMathAttr:
+def fastmath_of(op: Operation) -> llvm.FastMathAttr:
     """The fast-math flags of an arith, math or vector operation as LLVM's."""
-    flags = op.properties.get(name) or op.attributes.get(name)
+    flags = op.properties.get("fastmath") or op.attributes.get("fastmath")
     if flags is None:
         return NO_FASTMATH
     assert isinstance(flags, FastMathAttrBase)

@@ -209,8 +209,8 @@ def _hidden(e: Emitter, mask: SSAValue, lanes: int) -> SSAValue:
 
 def _store_lane(e: Emitter, value: SSAValue, pointer: SSAValue, lane: int) -> None:
     """
-    Store one element of a vector where it belongs. Of a masked store of one lane whose value was truncated LLVM 22.1 makes, with AVX-512, a store of
-    the element before that, which writes over what follows.
+    Store one element of a vector where it belongs. Of a masked store of one lane whose value was truncated LLVM 22.1
+    makes, with AVX-512, a store of the element before that, which writes over what follows.
     """
     element = cast(AnyVector, value.type).element_type
     place = e.pointer_at(pointer, (lane,), element) if lane else pointer

@@ -1,4 +1,4 @@
-"""One node of `com.microsoft` as a model, and what Stepwell and ONNX Runtime compute of it."""
+"""One node as a model, and what Stepwell and ONNX Runtime compute of it."""
 
 import numpy as np
 from onnx import ValueInfoProto
@@ -10,15 +10,22 @@ from onnx.helper import (
     make_tensor_value_info,
     np_dtype_to_tensor_dtype,
 )
+from onnx.numpy_helper import from_array
 from stepwell.frontend.onnx.backend import StepwellBackend
 
 
-def model_of(operator, attributes, arrays, outputs=("y0",)):
-    """The model of a node whose inputs are these arrays, without those that are None; and the inputs by name."""
-    arrays = [None if array is None else np.asarray(array) for array in arrays]
-    inputs = {f"x{i}": array for i, array in enumerate(arrays) if array is not None}
-    names = [f"x{i}" if array is not None else "" for i, array in enumerate(arrays)]
-    node = make_node(operator, names, outputs, "n", domain="com.microsoft", **attributes)
+def model_of(
+    operator, attributes, arrays, outputs=("y0",), *, known=(), domain="com.microsoft", opset=18
+):
+    """
+    The model of a node whose inputs are these arrays, and after them weights that are `known`, without those that are None;
+    and the inputs by name.
+    """
+    inputs = {f"x{i}": np.asarray(one) for i, one in enumerate(arrays) if one is not None}
+    weights = {f"w{i}": np.asarray(one) for i, one in enumerate(known) if one is not None}
+    places = [f"x{i}" for i in range(len(arrays))] + [f"w{i}" for i in range(len(known))]
+    names = [name if name in inputs or name in weights else "" for name in places]
+    node = make_node(operator, names, outputs, "n", domain=domain, **attributes)
     graph = make_graph(
         [node],
         "g",
@@ -27,8 +34,9 @@ def model_of(operator, attributes, arrays, outputs=("y0",)):
             for name, array in inputs.items()
         ],
         [ValueInfoProto(name=name) for name in outputs if name],
+        [from_array(array, name) for name, array in weights.items()],
     )
-    opsets = [make_opsetid("", 18), make_opsetid("com.microsoft", 1)]
+    opsets = [make_opsetid("", opset), make_opsetid("com.microsoft", 1)]
     return make_model(graph, opset_imports=opsets, ir_version=9), inputs
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.dialects import loop
-from stepwell.driver.options import Options
-from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
-from stepwell.tuning.families import Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+from stepwell.tuning.rules import kernels
+
+from .planned_convolutions import compiled_as_is, convolution_of, scheduled_by
 
 
 @pytest.mark.parametrize(
@@ -42,11 +38,7 @@ def test_hints_go_on_beyond_the_last_channel(
     x = rng.standard_normal((1, channels, 12, 48), np.float32)
     weights = rng.standard_normal((40, channels, window, window), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights, stride=2)).lower(x)
-    module = low.unscheduled()
-    kernel = kernels(module)[-1]
-    facts = facts_of_loops(kernel).facts
-    (first,) = Contractions().propose(facts, target, 1)
-    (found,) = find_convolutions(facts)
+    found = convolution_of(low)
     pixels, outputs = found.m[-1], found.n[-1]
     *_, last = (axis for axis in found.k if axis not in found.window)
     plan = ConvolutionPlan(
@@ -58,15 +50,15 @@ def test_hints_go_on_beyond_the_last_channel(
         between_hints=parts,
         prefetch_result=parts > 0,
     )
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    module = scheduled_by(low, plan, target)
+    kernel = kernels(module)[-1]
     image = kernel.args[0]
     hints = [op for op in kernel.walk() if isinstance(op, loop.PrefetchOp) and op.buffer is image]
     assert hints
     for hint in hints:
         text = ", ".join(str(each) for each in hint.map.data.results)
         assert passed in text and ("floordiv" in text) == bool(passed), text
-    options = Options(target=target, schedule=False)
-    result = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    result = compiled_as_is(module, target)(x)
     np.testing.assert_allclose(result, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
 
 
@@ -79,7 +71,7 @@ def test_short_sums_are_in_parts_of_which_each_asks_for_the_next_one():
     assert terms_ahead(core, 24, 10, 4, 31) == under_way
     x, weights = np.zeros((1, 32, 56, 56), np.float32), np.zeros((16, 32, 1, 1), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights, stride=2)).lower(x)
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     target = Target.of("sapphire-rapids")
     plans = convolution.propose(found, target, 100)
     asking = [plan for plan in plans if plan.prefetch_terms]

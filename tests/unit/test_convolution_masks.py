@@ -7,11 +7,10 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_convolutions, only_contraction
 from stepwell.analysis.plans import convolution
-from stepwell.driver.options import Options
-from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
-from stepwell.tuning.families import Choice, Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+from stepwell.tuning.rules import kernels
+
+from .planned_convolutions import compiled_as_is, scheduled_by
 
 
 def convolved(x, w, target="host", opt="full", **window):
@@ -94,11 +93,6 @@ def test_the_result_is_that_of_an_image_with_zeros(
     assert plans or width == 5
     tiles = {plan.size(plan.lanes): plan for plan in reversed(plans)}
     for plan in tiles.values():
-        module = low.unscheduled()
-        kernel = kernels(module)[0]
-        (first,) = Contractions().propose(facts_of_loops(kernel).facts, Target.of(target), 1)
-        choice = Choice(first.family, plan, first.cost)
-        assert schedule_with(module, kernel, choice, Target.of(target)) is not None
-        options = Options(target=Target.of(target), schedule=False)
-        found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+        module = scheduled_by(low, plan, Target.of(target), kernel=0)
+        found = compiled_as_is(module, Target.of(target))(x)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

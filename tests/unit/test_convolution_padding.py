@@ -13,19 +13,15 @@ from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.targets.target import Target
-from stepwell.tuning.families import Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+from stepwell.tuning.rules import kernels
+
+from .planned_convolutions import compiled_as_is, convolution_of, plans_for, scheduled_by
 
 Pads = tuple[tuple[int, int], tuple[int, int]]
 
 
 def convolved(x, weights, fp="contract", target="host", opt="full", **window):
     return sw.jit(lambda x: sw.conv(x, weights, **window), fp=fp, target=target, opt=opt).lower(x)
-
-
-def found_in(low):
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    return found
 
 
 def image(channels: int, height: int, width: int):
@@ -80,8 +76,8 @@ def test_places_that_are_inside_are_counted(step: int):
 def test_a_row_of_pixels_leaves_out_what_is_outside():
     """Rows by a shorter loop over the window; columns by a tile that is all of a row, with no copy or one without a border."""
     low = convolved(image(512, 7, 7), weights(64, 512, 3, 3), padding=1, target="zen4")
-    (plan,) = convolution.propose(found_in(low), Target.of("zen4"), 1)
-    assert [axis for axis, _ in plan.skips] == list(found_in(low).window)
+    (plan,) = convolution.propose(convolution_of(low), Target.of("zen4"), 1)
+    assert [axis for axis, _ in plan.skips] == list(convolution_of(low).window)
     text = low.as_text("loop")
     assert "x9xf32" not in text and "loop.if" not in text
     assert "max(0, -%oh + 1) to min(3, -%oh + 8)" in text
@@ -118,15 +114,12 @@ def test_tiles_ask_for_weights_and_leave_terms_out(outputs: int):
     """Hints stand in loops over the window that are shorter at the border."""
     x, w, target = image(32, 7, 9), weights(outputs, 32, 3, 3), Target.of("host")
     low = convolved(x, w, padding=1)
-    module = low.unscheduled()
-    kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
-    plan = replace(first.plan, packs=True, prefetch_block=outputs > 7, prefetch_weights=True)
+    (first,) = plans_for(low, target)
+    plan = replace(first, packs=True, prefetch_block=outputs > 7, prefetch_weights=True)
     assert plan.skips
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    module = scheduled_by(low, plan, target)
     assert "loop.prefetch" in f"{module}"
-    options = Options(target=target, schedule=False)
-    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    found = compiled_as_is(module, target)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-5)
 
 
@@ -136,7 +129,7 @@ def test_zero_times_infinity_is_no_number(bad):
     x, w = image(4, 7, 7), weights(16, 4, 3, 3)
     w[3, 2, 0, 1] = bad
     low = convolved(x, w, padding=1)
-    assert not found_in(low).may_skip_padding
+    assert not convolution_of(low).may_skip_padding
     result = low.compile(threads=1)(x)
     assert np.isnan(result[0, 3, 0]).all() and not np.isnan(result[0, 2]).any()
 
@@ -144,7 +137,7 @@ def test_zero_times_infinity_is_no_number(bad):
 def test_weights_that_are_arguments_may_be_anything():
     x, w = image(4, 7, 7), weights(16, 4, 3, 3)
     low = sw.jit(lambda x, w: sw.conv(x, w, padding=1)).lower(x, w)
-    assert not found_in(low).may_skip_padding
+    assert not convolution_of(low).may_skip_padding
 
 
 def test_strict_sums_have_all_terms():
@@ -190,5 +183,5 @@ def test_only_tiles_with_rows_outside_of_the_image_write_out_the_window(stride: 
     """With a stride of two the last row's window ends with the image."""
     x, weights = np.zeros((1, 16, 56, 56), np.float32), np.zeros((32, 16, 3, 3), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=1)).lower(x)
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     assert Padding(found).short_ends((found.window[-1], found.m[-1])) == ends

@@ -13,12 +13,13 @@ from stepwell.analysis.plans.convolution_hints import terms_between_hints
 from stepwell.analysis.plans.convolution_padding import Padding
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.cost import terms_ahead
-from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+from stepwell.tuning.rules import kernels
+
+from .planned_convolutions import compiled_as_is, convolution_of, plans_for, scheduled_by
 
 BESIDE_ANOTHER = "fma_f32=130e9,tile_in_l1=114e9,tile_near=108e9,tile_split=98e9"
 """Rates of such a core whose other thread is somebody else's."""
@@ -43,9 +44,7 @@ def test_no_plan_is_better_than_those_proposed(
     """Most plans are left out by a bound of their time: the others must be the same as without it."""
     arrays = np.zeros(image, np.float32), np.zeros(weights, np.float32)
     low = sw.jit(lambda x, w: sw.conv(x, w, stride=stride)).lower(*arrays)
-    (kernel,) = kernels(low.unscheduled())
-    (found,) = find_convolutions(facts_of_loops(kernel).facts)
-    target = Target.of(name)
+    found, target = convolution_of(low), Target.of(name)
     every = convolution.propose(found, target, 10**6)
     best = sorted(convolution.cost(plan, found, target).seconds for plan in every)
     for n in (1, 3):
@@ -71,7 +70,7 @@ def test_a_first_layer_with_steps_has_channels_in_lanes(name: str, outputs: int,
     low = sw.jit(lambda x: sw.conv(x, weights, stride=2, padding=window // 2)).lower(
         np.zeros((1, 3, 224, 224), np.float32)
     )
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     (plan,) = convolution.propose(found, Target.parse(name), 1)
     assert plan.lanes in found.n and plan.packs
 
@@ -96,7 +95,7 @@ def test_results_come_and_go_while_tiles_go_through_a_window():
         low = sw.jit(lambda x, w: sw.conv(x, w, padding=w.shape[-1] // 2)).lower(
             x, weights.astype(np.float32)
         )
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         target = Target.parse(f"sapphire-rapids:l2=1M,{BY_ITSELF}")
         (plan,) = convolution.propose(found, target, 1)
         assert plan.prefetch_result == (window == 3)
@@ -111,7 +110,7 @@ def test_channels_that_share_sets_of_l1_are_waited_for_at_each_element_of_the_wi
     arithmetic: list[float] = []
     for wide in (127, 128):
         low = convolved(np.zeros((1, 64, 96, wide), np.float32), weights)
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         model, (first,) = Model(found, target), convolution.propose(found, target)
         plan = replace(
             first,
@@ -167,10 +166,9 @@ def test_half_a_vector_takes_half_of_the_time_where_full_ones_are_executed_as_tw
     assert most - 0.2 < seconds[0] / seconds[1] < most
 
 
-def with_channels_inside(facts, target):
+def with_channels_inside(low, target):
     """The best plan of which the innermost loop of a sum is over channels."""
-    choices = Contractions().propose(facts, target, 100)
-    return next(choice for choice in choices if not choice.plan.window_inside)
+    return next(plan for plan in plans_for(low, target, 100) if not plan.window_inside)
 
 
 def convolved(x, weights):
@@ -181,7 +179,7 @@ def test_weights_go_by_inside_of_rows_where_the_image_leaves_l2():
     """An image that leaves L2 comes once, then, and not for each block of weights, all of which stay there."""
     weights = np.zeros((256, 64, 1, 1), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((2, 64, 56, 56), np.float32))
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     for size, is_inside in (("640K", True), ("8M", False), ("64K", False)):
         (plan,) = convolution.propose(found, Target.of(f"zen4:l2={size}"), 1)
         assert (plan.outside == found.m) == is_inside, size
@@ -195,7 +193,7 @@ def test_channels_that_share_sets_of_l2_come_again_for_each_block_of_weights():
         x = np.zeros((1, 256, side, side), np.float32)
         low = sw.jit(lambda x: sw.conv(x, weights), target="sapphire-rapids").lower(x)
         assert ("chosen  contraction: direct" in str(low.plan())) == (side == 60)
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         plans = convolution.propose(found, target, 300)
         plan = next(plan for plan in plans if plan.outside == found.m)
         times[side] = Model(found, target).traffic.coming(plan).image / x.nbytes
@@ -212,7 +210,7 @@ def test_weights_go_by_for_one_image_after_the_other_where_l2_has_room_for_one()
         weights = np.zeros((outputs, 512, 1, 1), np.float32)
         x = np.zeros((images, 512, 14, 15), np.float32)
         low = sw.jit(lambda x, w=weights, s=stride: sw.conv(x, w, stride=s)).lower(x)
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         (plan,) = convolution.propose(found, Target.of("zen4"), 1)
         assert plan.outside == (found.m[:1] if outside else ())
 
@@ -220,7 +218,7 @@ def test_weights_go_by_for_one_image_after_the_other_where_l2_has_room_for_one()
 def test_a_block_of_weights_comes_while_its_first_tile_is_computed():
     """Smaller tiles of the image are computed while less of it comes, and wait for more."""
     low = convolved(np.zeros((1, 512, 7, 7), np.float32), np.zeros((512, 512, 3, 3), np.float32))
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     target = Target.of("zen4:l2=512K,read_l3=10e9,beyond_l2=10e9")
     (plan,) = convolution.propose(found, target, 1)
     smaller = replace(plan, tile=tuple((a, 1 if a in found.m else n) for a, n in plan.tile))
@@ -234,7 +232,7 @@ def test_weights_come_from_memory_where_all_constants_leave_the_last_cache():
     """Those of one layer would stay there."""
     weights = np.zeros((512, 2048, 1, 1), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((1, 2048, 7, 7), np.float32))
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     assert found.facts.constants == 4 << 20
     target = Target.of("zen5:l3=32M,read_memory=40e9")
     near, far = (
@@ -252,7 +250,7 @@ def test_pixels_on_many_pages_serve_many_channels():
     """A tile of few channels waits for lines of L2 that prefetchers do not foresee."""
     weights = np.zeros((64, 256, 1, 1), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights)).lower(np.zeros((1, 256, 56, 56), np.float32))
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     target = Target.of("zen5")
     (plan,) = convolution.propose(found, target, 1)
     (channels, tall), (pixels, _) = plan.tile
@@ -269,7 +267,7 @@ def test_tiles_ask_for_an_image_that_l2_gives_up_and_for_rows_that_are_lines_apa
         x = np.zeros((1, 256, size, size), np.float32)
         weights, border = np.zeros((64, 256, kernel, kernel), np.float32), kernel // 2
         low = sw.jit(lambda x, w=weights, b=border: sw.conv(x, w, padding=b)).lower(x)
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         (plan,) = convolution.propose(found, target, 1)
         assert plan.prefetch_image == asks
         sums = prod(size for _, size in plan.tile[:-1]) * plan.tile[-1][1] // 16
@@ -294,7 +292,7 @@ def test_hints_stand_between_parts_of_sums_that_ask_for_few_lines_at_once():
         x = np.zeros((1, channels, 56, 56), np.float32)
         weights = np.zeros((outputs, channels, 1, 1), np.float32)
         low = sw.jit(lambda x, w=weights: sw.conv(x, w)).lower(x)
-        (one,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        one = convolution_of(low)
         model, (first,) = Model(one, target), convolution.propose(one, known)
         hints = {"prefetch_image": True, "prefetch_result": True, "prefetch_terms": 0}
         plan = replace(first, outside=one.m, **hints)
@@ -314,7 +312,7 @@ def test_results_are_asked_for_where_tiles_compute_as_long_as_l1_waits_for_the_h
     weights = np.zeros((outputs, channels, 1, 1), np.float32)
     x = np.zeros((1, channels, side, side), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights)).lower(x)
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+    found = convolution_of(low)
     target = Target.parse(f"sapphire-rapids:l2=1M,{BY_ITSELF}")
     model, (plan,) = Model(found, target), convolution.propose(found, target, 1)
     assert model.result_is_far and plan.prefetch_result == asks
@@ -325,17 +323,13 @@ def test_parts_of_sums_with_hints_add_up_to_the_same_sums(between: int):
     rng = np.random.default_rng(14)
     x = rng.standard_normal((1, 96, 9, 35), np.float32)
     low = convolved(x, rng.standard_normal((50, 96, 1, 1), np.float32))
-    module, target = low.unscheduled(), Target.of("host")
-    kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
-    convolutions = convolution.propose(find_convolutions(facts_of_loops(kernel).facts)[0], target)
-    hints = {"prefetch_result": True, "prefetch_image": True, "between_hints": between}
-    plan = replace(convolutions[0], **hints)
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    target = Target.of("host")
+    first, *_ = convolution.propose(convolution_of(low), target)
+    plan = replace(first, prefetch_result=True, prefetch_image=True, between_hints=between)
+    module = scheduled_by(low, plan, target)
     text = f"{module}"
     assert f"= 0 to {96 // between} " in text and f"= 0 to {between} " in text
-    options = Options(target=target, schedule=False)
-    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    found = compiled_as_is(module, target)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
 
 
@@ -355,14 +349,9 @@ def test_either_order_of_rows_and_weights_computes_the_convolution(outputs: int)
     low = convolved(x, rng.standard_normal((outputs, 3, 3, 3), np.float32))
     results: list[np.ndarray] = []
     for outside in (3, 1, 0):  # axes of rows: all, that of the images, none
-        module = low.unscheduled()
-        kernel = kernels(module)[-1]
-        facts = facts_of_loops(kernel).facts
-        (first,) = Contractions().propose(facts, target, 1)
-        plan = replace(first.plan, outside=find_convolutions(facts)[0].m[:outside])
-        assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
-        options = Options(target=target, schedule=False)
-        results.append(Lowered(module, name="conv", options=options).compile(threads=1)(x))
+        (first,) = plans_for(low, target)
+        plan = replace(first, outside=convolution_of(low).m[:outside])
+        results.append(compiled_as_is(scheduled_by(low, plan, target), target)(x))
     expected = low.compile(threads=1)(x)
     for found in results:
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
@@ -376,26 +365,22 @@ def test_two_terms_are_written_out_where_registers_hold_what_they_load(
 ):
     """25 accumulators and 5 elements of the image leave 2 of 32 registers: some accumulators would be on the stack."""
     low = convolved(np.zeros((1, 16, 8, 20), np.float32), np.zeros((480, 16, 3, 3), np.float32))
-    module, target = low.unscheduled(), Target.of("sapphire-rapids")
-    kernel = kernels(module)[-1]
-    first = with_channels_inside(facts_of_loops(kernel).facts, target)
-    *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
-    plan = replace(first.plan, tile=((width, rows), (outputs, columns)), packs=True)
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
-    assert ("stepwell.unrolled" in f"{module}") == is_written_out
+    target = Target.of("sapphire-rapids")
+    *_, outputs, _, width = convolution_of(low).parallel
+    tile = ((width, rows), (outputs, columns))
+    plan = replace(with_channels_inside(low, target), tile=tile, packs=True)
+    assert ("stepwell.unrolled" in f"{scheduled_by(low, plan, target)}") == is_written_out
 
 
 @pytest.mark.parametrize(("block", "is_written_out"), [(64, False), (2, True)])
 def test_blocks_of_many_channels_stay_loops(block: int, is_written_out: bool):
     """64 terms of 28 multiply-adds, one after the other, would be more code than cores keep decoded."""
     low = convolved(np.zeros((1, 128, 8, 30), np.float32), np.zeros((32, 128, 3, 3), np.float32))
-    module, target = low.unscheduled(), Target.of("sapphire-rapids")
-    kernel = kernels(module)[-1]
-    first = with_channels_inside(facts_of_loops(kernel).facts, target)
-    *_, outputs, _, width = find_convolutions(facts_of_loops(kernel).facts)[0].parallel
-    tile = ((width, 14), (outputs, 32))
-    plan = replace(first.plan, tile=tile, packs=True, block=block, between_hints=0)
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    target = Target.of("sapphire-rapids")
+    *_, outputs, _, width = convolution_of(low).parallel
+    first, tile = with_channels_inside(low, target), ((width, 14), (outputs, 32))
+    plan = replace(first, tile=tile, packs=True, block=block, between_hints=0)
+    module = scheduled_by(low, plan, target)
     (loop,) = (line for line in f"{module}".splitlines() if '.channel" %' in line)
     assert (" unroll " in loop) == is_written_out
 
@@ -404,20 +389,14 @@ def test_blocks_of_many_channels_stay_loops(block: int, is_written_out: bool):
 def test_two_terms_are_written_out_where_pixels_are_in_lanes(window: str, is_written_out: bool):
     """Channels share no elements of the image; places in a window do, which LLVM would keep for one another."""
     low = convolved(np.zeros((1, 16, 8, 48), np.float32), np.zeros((32, 16, 3, 3), np.float32))
-    module, target = low.unscheduled(), Target.of("sapphire-rapids")
-    kernel = kernels(module)[-1]
-    facts = facts_of_loops(kernel).facts
-    first = with_channels_inside(facts, target)
-    found = find_convolutions(facts)[0]
+    target, found = Target.of("sapphire-rapids"), convolution_of(low)
     *_, outputs, _, width = found.parallel
     channels = [axis for axis in found.k if axis not in found.window]
     summed = (*channels, *found.window) if window else (*found.window, *channels)
-    plan = replace(
-        first.plan, tile=((outputs, 8), (width, 48)), packs=False, summed=summed, skips=()
-    )
+    first, tile = with_channels_inside(low, target), ((outputs, 8), (width, 48))
+    plan = replace(first, tile=tile, packs=False, summed=summed, skips=())
     plan = replace(plan, prefetch_terms=0, prefetch_weights=False, prefetch_block=False)
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
-    assert ("stepwell.unrolled" in f"{module}") == is_written_out
+    assert ("stepwell.unrolled" in f"{scheduled_by(low, plan, target)}") == is_written_out
 
 
 @pytest.mark.parametrize("core", ["zen4", "zen5"])
@@ -430,7 +409,7 @@ def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str)
         ("strict", "", False),
     ):
         low = sw.jit(lambda x: sw.conv(x, weights, padding=1), fp=fp).lower(x)
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         plans = convolution.propose(found, Target.of(f"{core}{size}"), 300)
         plan = next(plan for plan in plans if not plan.window_inside)
         assert (0 < plan.block < 192) == is_cut, (fp, size)
@@ -442,13 +421,10 @@ def test_blocks_of_channels_add_up_to_the_same_sums(size: int, packs: bool):
     rng = np.random.default_rng(3)
     x = rng.standard_normal((2, 24, size, size + 3), np.float32)
     low = convolved(x, rng.standard_normal((100, 24, 3, 3), np.float32))
-    module, target = low.unscheduled(), Target.of("host")
-    kernel = kernels(module)[-1]
-    first = with_channels_inside(facts_of_loops(kernel).facts, target)
-    plan = replace(first.plan, packs=packs, block=8, prefetch_block=packs, prefetch_weights=packs)
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
-    options = Options(target=target, schedule=False)
-    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    target = Target.of("host")
+    first = with_channels_inside(low, target)
+    plan = replace(first, packs=packs, block=8, prefetch_block=packs, prefetch_weights=packs)
+    found = compiled_as_is(scheduled_by(low, plan, target), target)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
 
 
@@ -462,10 +438,7 @@ def test_a_row_of_the_window_for_each_channel_adds_up_to_the_same_sums(
     x = rng.standard_normal((2, 24, 9, 33 * stride), np.float32)
     weights = rng.standard_normal((100, 24, window, window), np.float32)
     low = sw.jit(lambda x: sw.conv(x, weights, stride=stride, padding=window // 2)).lower(x)
-    module = low.unscheduled()
-    kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
-    (found,) = find_convolutions(facts_of_loops(kernel).facts)
+    found = convolution_of(low)
     lanes, (kh, kw) = found.n[-1], found.window
     (channels,) = (axis for axis in found.k if axis not in found.window)
     tile = ((found.m[-1], 6), (lanes, 2 * target.core.lanes(4)))
@@ -479,9 +452,7 @@ def test_a_row_of_the_window_for_each_channel_adds_up_to_the_same_sums(
         window_inside=True,
     )
     assert len(plan.skips) == 2
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
-    options = Options(target=target, schedule=False)
-    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    found = compiled_as_is(scheduled_by(low, plan, target), target)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
 
 
@@ -491,7 +462,7 @@ def test_rows_of_the_window_are_inside_of_channels_where_few_tiles_leave_terms_o
     for size, channels, is_inside in ((56, 64, True), (28, 128, False)):
         weights = np.zeros((channels, channels, 3, 3), np.float32)
         low = convolved(np.zeros((1, channels, size, size), np.float32), weights)
-        (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
+        found = convolution_of(low)
         plans = convolution.propose(found, target, 600)
         plan = next(plan for plan in plans if not plan.shares_row)
         assert plan.window_inside == is_inside

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.driver.options import Options
@@ -13,8 +12,8 @@ from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.targets.target import Target
-from stepwell.tuning.families import Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+
+from .planned_convolutions import compiled_as_is, convolution_of, scheduled_by
 
 
 def layer(images: int, channels: int, side: int, outputs: int, step: int) -> Lowered:
@@ -36,15 +35,10 @@ def layer(images: int, channels: int, side: int, outputs: int, step: int) -> Low
     return Lowered(parse_text(text), name="layer", options=Options(threads=1))
 
 
-def contraction(low: Lowered) -> Contraction:
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[0]).facts)
-    return found
-
-
 @pytest.mark.parametrize(("step", "side", "comes_again"), [(1, 28, False), (2, 56, True)])
 def test_lines_of_every_second_pixel_have_half_of_the_sets(step: int, side: int, comes_again: bool):
     """The same number of lines stays in an L2 of twice as many bytes where all its sets have some of them."""
-    found = contraction(
+    found = convolution_of(
         layer(1, 320, side, 512, step)
     )  # 1 MB of lines, of which all weights go by for few
     target = Target.of("zen4:l2=2M")
@@ -59,9 +53,9 @@ def test_lines_of_every_second_pixel_have_half_of_the_sets(step: int, side: int,
 def test_one_image_after_the_other_stays_where_every_second_pixel_of_it_has_room():
     """Of three images that would stay in L2 together if their lines used all of its sets."""
     target = Target.of("zen4:l2=2M")
-    (plan,) = convolution.propose(contraction(layer(3, 512, 28, 1024, 2)), target, 1)
+    (plan,) = convolution.propose(convolution_of(layer(3, 512, 28, 1024, 2)), target, 1)
     assert plan.outside == (0,)
-    (plan,) = convolution.propose(contraction(layer(3, 512, 14, 1024, 1)), target, 1)
+    (plan,) = convolution.propose(convolution_of(layer(3, 512, 14, 1024, 1)), target, 1)
     assert plan.outside == ()
 
 
@@ -79,7 +73,7 @@ def test_every_second_pixel_is_computed(images: int):
 def test_several_images_at_a_time_stay_where_all_do_not():
     """Blocks of weights come less often for two or three images at a time than for one: of five, which take all of L2 together."""
     target = Target.of("zen4:l2=2M")
-    found = contraction(layer(5, 512, 14, 1024, 1))
+    found = convolution_of(layer(5, 512, 14, 1024, 1))
     plans = [p for p in convolution.propose(found, target, 10**6) if p.outside == (0,)]
     several = [p for p in plans if p.at_a_time]
     assert {p.at_a_time for p in several} == {2, 3}
@@ -94,22 +88,18 @@ def test_several_images_at_a_time_stay_where_all_do_not():
 @pytest.mark.parametrize("at_a_time", [2, 3])
 def test_rows_at_a_time_are_computed(at_a_time: int):
     """Of seven rows, the last block of which has fewer."""
-    low = layer(1, 32, 13, 48, 2)
-    module = low.unscheduled()
-    kernel = kernels(module)[0]
-    found = contraction(low)
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, Target.of("host"), 1)
-    plans = convolution.propose(found, Target.of("host").alone, 10**6)
+    low, target = layer(1, 32, 13, 48, 2), Target.of("host")
+    found = convolution_of(low)
+    plans = convolution.propose(found, target.alone, 10**6)
     plan = next(p for p in plans if p.size(found.m[1]) == 1 and not p.outside and not p.halo)
     plan = replace(plan, outside=found.m[:2], at_a_time=at_a_time)
-    assert schedule_with(module, kernel, replace(first, plan=plan), Target.of("host")) is not None
+    module = scheduled_by(low, plan, target)
     assert "block" in f"{module}"
     generator = np.random.default_rng(0)
     x = generator.standard_normal((1, 2, 13, 13, 16), np.float32)
     w = generator.standard_normal((3, 2, 16, 16), np.float32)
     expected = np.einsum("ncijd,fcdl->nfijl", x[:, :, ::2, ::2], w)
-    options = Options(threads=1, schedule=False)
-    run = Lowered(module, name="layer", options=options).compile(threads=1)
+    run = compiled_as_is(module, target)
     np.testing.assert_allclose(run(x, w), expected, 1e-4, 1e-4)
 
 
@@ -117,7 +107,7 @@ def test_weights_as_they_are_come_in_the_first_run_that_uses_their_lines():
     """A line has all of a channel's window: nothing of it comes in the eight other runs over a block of channels."""
     w = np.zeros((512, 512, 3, 3), np.float32)
     low = sw.jit(lambda x: sw.conv(x, w, padding=1)).lower(np.zeros((1, 512, 7, 7), np.float32))
-    found, target = contraction(low), Target.of("x86-64-v3")
+    found, target = convolution_of(low), Target.of("x86-64-v3")
     model = Model(found, target)
     plans = convolution.propose(found, target, 10**6)
     packed = next(p for p in plans if p.packs and not p.window_inside)
@@ -129,7 +119,7 @@ def test_weights_as_they_are_come_in_the_first_run_that_uses_their_lines():
 
 def test_lines_that_come_back_alone_are_waited_for():
     """Four images of 0.4 MB nearly fill an L2 of 2 MB: it loses a few of their lines between blocks of weights, and one image stays."""
-    found = contraction(layer(4, 2048, 7, 512, 1))
+    found = convolution_of(layer(4, 2048, 7, 512, 1))
     target = Target.of("sapphire-rapids")
     (plan,) = convolution.propose(found, target, 1)
     assert plan.outside == (0,)

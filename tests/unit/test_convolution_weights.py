@@ -6,15 +6,14 @@ from math import prod
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
+from stepwell.analysis.facts import Contraction
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
-from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
-from stepwell.tuning.families import Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+
+from .planned_convolutions import compiled_as_is, convolution_of, scheduled_by
 
 TARGET = Target.of("sapphire-rapids")
 
@@ -28,11 +27,6 @@ def convolved(image: tuple[int, ...], weights: tuple[int, ...]) -> Lowered:
     return convolve.lower(np.zeros(image, np.float32))
 
 
-def contraction_of(low: Lowered) -> Contraction:
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    return found
-
-
 def outputs_of(plan: ConvolutionPlan, c: Contraction) -> int:
     """How many outputs a tile broadcasts; 0 where they are in lanes."""
     return 0 if plan.lanes in c.n else prod(size for axis, size in plan.tile if axis in c.n)
@@ -41,12 +35,12 @@ def outputs_of(plan: ConvolutionPlan, c: Contraction) -> int:
 def test_tiles_of_more_outputs_than_lines_come_at_once_have_them_packed():
     """Each has lines of its own otherwise, which end at one term. Parameters would be packed in each call."""
     image, weights = (1, 256, 56, 56), (64, 256, 1, 1)
-    found = contraction_of(convolved(image, weights))
+    found = convolution_of(convolved(image, weights))
     plans = [p for p in convolution.propose(found, TARGET, 200) if outputs_of(p, found)]
     assert {p.packs for p in plans if outputs_of(p, found) > 8} == {True}
     assert {p.packs for p in plans if outputs_of(p, found) <= 8} == {False}
     arrays = np.zeros(image, np.float32), np.zeros(weights, np.float32)
-    given = contraction_of(sw.jit(lambda x, w: sw.conv(x, w)).lower(*arrays))
+    given = convolution_of(sw.jit(lambda x, w: sw.conv(x, w)).lower(*arrays))
     plans = [p for p in convolution.propose(given, TARGET, 200) if outputs_of(p, given)]
     assert {p.packs for p in plans} == {False}
 
@@ -57,24 +51,19 @@ def test_packed_outputs_of_tiles_compute_the_convolution(outputs: int, window: i
     """The last panel has fewer outputs than the others, or as many."""
     low = convolved((1, 40, 9, 35), (outputs, 40, window, window))
     x = np.random.default_rng(3).standard_normal((1, 40, 9, 35), np.float32)
-    module, target = low.unscheduled(), Target.of("host")
-    kernel = kernels(module)[-1]
-    facts = facts_of_loops(kernel).facts
-    (first,) = Contractions().propose(facts, target, 1)
-    (found,) = find_convolutions(facts)
+    target, found = Target.of("host"), convolution_of(low)
     across, of = found.m[-1], found.n[-1]
     plan = next(p for p in convolution.propose(found, target, 10**4) if p.lanes == across)
     sizes = ((of, min(outputs, 13)), (across, target.core.lanes(4)))
     plan = replace(plan, tile=sizes, packs=True, skips=())
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
+    module = scheduled_by(low, plan, target)
     assert f"x{min(outputs, 13)}xf32>" in str(module)
-    options = Options(target=target, schedule=False)
-    result = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    result = compiled_as_is(module, target)(x)
     np.testing.assert_allclose(result, low.compile(threads=1)(x), rtol=1e-4, atol=1e-4)
 
 
 def test_what_stays_in_l2_between_calls_does_not_come_from_beyond_it():
-    found = contraction_of(convolved((1, 192, 14, 14), (64, 192, 1, 1)))
+    found = convolution_of(convolved((1, 192, 14, 14), (64, 192, 1, 1)))
     (plan,) = convolution.propose(found, TARGET)
 
     def waiting(c: Contraction, target: Target) -> float:
@@ -94,7 +83,7 @@ def test_what_stays_in_l2_between_calls_does_not_come_from_beyond_it():
 
 def test_what_other_kernels_have_used_leaves_nothing_of_an_image_in_l2():
     """With constants that leave L2, all of what is more than it keeps has left; a part of that where the convolution is alone."""
-    found = contraction_of(convolved((1, 64, 56, 56), (64, 64, 1, 1)))
+    found = convolution_of(convolved((1, 64, 56, 56), (64, 64, 1, 1)))
     program = replace(found, facts=replace(found.facts, constants=64 << 20))
     (plan,) = convolution.propose(found, TARGET)
     target = Target.of("sapphire-rapids:l2=1536K")

@@ -4,19 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 import stepwell as sw
-from onnx import numpy_helper
-from onnx.helper import (
-    make_graph,
-    make_model,
-    make_node,
-    make_opsetid,
-    make_tensor_value_info,
-    np_dtype_to_tensor_dtype,
-)
 from stepwell import StepwellError
+
+from .onnx_node import model_of
 
 LARGE = 2**63 - 1
 FLOATS = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
@@ -24,20 +16,7 @@ FLOATS = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
 
 def _loaded(path: Path, operator: str, x: Any, known: list[Any], opset: int, **attributes: Any):
     """A node of the input `x` and of weights, of which None are left out, compiled."""
-    names = ["x", *("" if array is None else f"w{i}" for i, array in enumerate(known))]
-    x = np.asarray(x)
-    graph = make_graph(
-        [make_node(operator, names, ["y"], "n", **attributes)],
-        "g",
-        [make_tensor_value_info("x", np_dtype_to_tensor_dtype(x.dtype), x.shape)],
-        [onnx.ValueInfoProto(name="y")],
-        [
-            numpy_helper.from_array(np.asarray(array), f"w{i}")
-            for i, array in enumerate(known)
-            if array is not None
-        ],
-    )
-    model = make_model(graph, opset_imports=[make_opsetid("", opset)], ir_version=10)
+    model, _ = model_of(operator, attributes, [x], known=known, domain="", opset=opset)
     path.write_bytes(model.SerializeToString())
     return sw.load(path, opt="quick", cache=False).compile(threads=1)
 

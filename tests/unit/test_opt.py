@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from stepwell.frontend.text import make_context, parse_text
 from stepwell.tools import diagnostics
 from stepwell.tools.check_each import CheckEach
 from stepwell.tools.opt import main
+from stepwell.tools.pass_list import pass_list
 from stepwell.transforms.stepwell_pass import StepwellPass
 from stepwell.universe import STEPWELL_UNIVERSE, multiverse
 from xdsl.context import Context
@@ -155,6 +157,16 @@ def test_every_pass_has_the_name_it_is_registered_by() -> None:
         assert pass_class.name == name
         assert issubclass(pass_class, StepwellPass)
         assert pass_class.level_in in Level and pass_class.level_out in Level
+
+
+def test_the_list_of_passes_has_a_whole_sentence_for_each() -> None:
+    """The first line of a docstring, which must not go on in the next one, says what to do, as steps are called."""
+    for line in pass_list().splitlines()[1:-1]:
+        words = line.split("  ")[-1].strip()
+        assert words.endswith("."), line
+        assert not re.match(r"[A-Z][a-z]*[^s]s ", words), (
+            f"{line}: not what it does, but what to do"
+        )
 
 
 def test_every_dialect_has_the_name_it_is_registered_by() -> None:

@@ -135,7 +135,9 @@ func.func @f(%A: memref<8xf32>) {
 def test_refusals_say_what_stands_in_the_way() -> None:
     assert "f.mlir:5:10: 'memref.load' is not an affine access" in refusal(NOT_AFFINE)
     assert "f.mlir:4:10: '%t' is made inside of a loop" in refusal(SCRATCH_INSIDE)
-    assert "fuse is 'all', expected one of max, min" in refusal(SCRATCH_INSIDE, fuse="all")
+    assert "found fuse=all for pass 'loop-polyhedral', expected one of max, min" in refusal(
+        SCRATCH_INSIDE, fuse="all"
+    )
     assert "found tile=-1 for pass 'loop-polyhedral', expected at least 0" in refusal(
         SCRATCH_INSIDE, tile=-1
     )

@@ -84,6 +84,19 @@ def test_an_operator_takes_fewer_than_thirty_lines_from_graph_to_onnx(
     np.testing.assert_allclose(found, np.log(np.cosh(values)), atol=1e-6)
 
 
+LINK = re.compile(r"\]\(([^)#]+)\)")
+
+
+def test_links_lead_to_files() -> None:
+    """And the README to every page of docs."""
+    pages = [README, *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/README.md")]
+    for page in pages:
+        links = [link for link in LINK.findall(page.read_text()) if "://" not in link]
+        assert [link for link in links if not (page.parent / link).exists()] == [], page
+    linked = set(LINK.findall(README.read_text()))
+    assert {f"docs/{page.name}" for page in ROOT.glob("docs/*.md")} <= linked
+
+
 def update() -> None:
     def written(match: re.Match[str]) -> str:
         return f"<!-- ladder: {match['level']} -->\n```mlir\n{rung(match['level'])}```\n"

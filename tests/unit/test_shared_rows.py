@@ -5,16 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.facts import facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.analysis.plans.convolution_padding import Padding
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
-from stepwell.driver.options import Options
-from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
-from stepwell.tuning.families import Contractions
-from stepwell.tuning.rules import kernels, schedule_with
+
+from .planned_convolutions import compiled_as_is, convolution_of, scheduled_by
 
 
 def lowered(channels: int, size: int, outputs: int, window: int = 3, target: str = "host", **more):
@@ -23,11 +20,6 @@ def lowered(channels: int, size: int, outputs: int, window: int = 3, target: str
     x = rng.standard_normal((1, channels, size, size), np.float32)
     options = {"padding": window // 2, **more}
     return x, sw.jit(lambda x: sw.conv(x, weights, **options), target=target).lower(x)
-
-
-def contraction(low: Lowered):
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    return found
 
 
 def shared(found, rows: int, lanes: int, hints: int = 0) -> ConvolutionPlan:
@@ -61,21 +53,16 @@ def test_places_that_share_elements_add_up_to_the_same_sums(
     border = dilation * (window // 2)
     more = {"stride": stride, "dilation": dilation, "padding": border}
     x, low = lowered(6, 19 * stride, 40, window, **more)
-    module = low.unscheduled()
-    kernel = kernels(module)[-1]
-    (first,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
-    plan = shared(contraction(low), 4, target.core.lanes(4), hints)
+    plan = shared(convolution_of(low), 4, target.core.lanes(4), hints)
     assert len(plan.skips) == 2
-    assert schedule_with(module, kernel, replace(first, plan=plan), target) is not None
-    options = Options(target=target, schedule=False)
-    found = Lowered(module, name="conv", options=options).compile(threads=1)(x)
+    found = compiled_as_is(scheduled_by(low, plan, target), target)(x)
     np.testing.assert_allclose(found, low.compile(threads=1)(x), rtol=1e-5, atol=1e-4)
 
 
 def test_tiles_leave_registers_for_a_row_of_weights():
     """Of 32: 12 x 2 sums, 3 x 2 vectors of weights, an element and the next one. With a stride elements stay, and weights of a place."""
     _, low = lowered(64, 56, 64, target="sapphire-rapids")
-    found, target = contraction(low), Target.of("sapphire-rapids")
+    found, target = convolution_of(low), Target.of("sapphire-rapids")
     model = Model(found, target)
     assert model.kept_of_row(shared(found, 12, 32)) == 8
     assert model.kept_of_row(shared(found, 28, 16)) == 5  # and 28 sums
@@ -83,10 +70,10 @@ def test_tiles_leave_registers_for_a_row_of_weights():
     tiles = {tuple(size for _, size in plan.tile) for plan in plans}
     assert (12, 32) in tiles and (13, 32) not in tiles and (28, 16) not in tiles
     _, strided = lowered(64, 56, 64, target="sapphire-rapids", stride=2)
-    found = contraction(strided)
+    found = convolution_of(strided)
     assert Model(found, target).kept_of_row(shared(found, 10, 32)) == 2 + 10
     _, apart = lowered(64, 56, 64, target="sapphire-rapids", stride=3)
-    found = contraction(apart)
+    found = convolution_of(apart)
     assert (
         Model(found, target).kept_of_row(shared(found, 10, 32)) == 0
     )  # no two places use the same
@@ -95,8 +82,8 @@ def test_tiles_leave_registers_for_a_row_of_weights():
 def test_shared_elements_are_loaded_once():
     """Of 12 pixels and three places 14 and not 36; L1 has the less to do, and the multiply-adds wait less for it."""
     _, low = lowered(64, 56, 64, target="sapphire-rapids")
-    found, target = contraction(low), Target.of("sapphire-rapids")
-    model, plan = Model(found, target), shared(contraction(low), 12, 32)
+    found, target = convolution_of(low), Target.of("sapphire-rapids")
+    model, plan = Model(found, target), shared(convolution_of(low), 12, 32)
     assert model.shared(plan) == 14 / 36
     each = replace(plan, shares_row=False)
     assert model.shared(each) == 1

@@ -37,7 +37,7 @@ _AS_INTEGERS: dict[type[Operation], type[arith.AddiOp | arith.SubiOp | arith.Mul
 @frozen
 class CoreAddAsIntegersPass(StepwellPass):
     """
-    Add, subtract and multiply by whole numbers before integers are made floats, and not after.
+    Add, subtract and multiply whole numbers as integers before they become floats, and not as floats after.
 
     Before: `arith.addf` of `arith.uitofp %a : i8 to f32` and `arith.uitofp %b : i8 to f32`. After: both extended to i16,
     added, and the sum made a float. A vector has twice as many lanes of 16 bits as of 32, and one conversion is left

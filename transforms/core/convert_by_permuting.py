@@ -41,7 +41,7 @@ from ..unused import erase_unused
 @frozen
 class CoreConvertByPermutingPass(StepwellPass):
     """
-    Convert narrow integers that were just loaded by permuting them into the significands of a power of two.
+    Convert narrow integers that were just loaded to floats by permuting their bytes into significands.
 
     Before: `arith.uitofp` to f64 of a `vector.shuffle` of `vector.load`s, such as the red of pixels of three bytes. After:
     one load of the bytes of several vectors of floats, behind them the bytes of 2^52; for each vector one permutation that
@@ -51,8 +51,9 @@ class CoreConvertByPermutingPass(StepwellPass):
     two to convert, most of them where permutations go, too. Signed integers have their highest bit inverted first, and half
     their range taken away at the end.
 
-    Only for a target with one instruction for any permutation of a register's bytes (VBMI). Neighbours that become f32 stay, as instructions widen them as fast; so do vectors that something may have
-    been stored to between their loads, and those where a vector of floats is of more than a register of integers.
+    Only for a target with one instruction for any permutation of a register's bytes (VBMI). Neighbours that become f32
+    stay, as instructions widen them as fast; so do vectors that something may have been stored to between their loads,
+    and those where a vector of floats is of more than a register of integers.
     """
 
     name = "core-convert-by-permuting"

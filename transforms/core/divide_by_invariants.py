@@ -36,7 +36,7 @@ division takes from 4 cycles (f32 in 256 bits on Zen 4) to 16 (f64 in 512 bits o
 @frozen
 class CoreDivideByInvariantsPass(StepwellPass):
     """
-    Divide many vectors by one number, as loops do by what they do not change, through the number's reciprocal.
+    Divide many vectors by one number, such as one that does not change in a loop, through its reciprocal.
 
     Before: `x / d`, where `d` has one number in all lanes. After: `fma(x, high, x * low)`, where `high` is 1 / d
     rounded towards zero and `low` the rest of it, both computed where d is. A vector's division keeps its unit busy for

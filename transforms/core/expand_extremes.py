@@ -37,7 +37,7 @@ _EITHER_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
 @frozen
 class CoreExpandExtremesPass(StepwellPass):
     """
-    Say maxima and minima of floats, which are NaN where one operand is, with x86's instructions.
+    Expand maxima and minima of floats, which are NaN where one operand is, into x86's instructions.
 
     Before: `arith.minimumf %a, %b`. After: `bits(%a < %b ? %a : %b) | bits(%b < %a ? %b : %a)`.
 

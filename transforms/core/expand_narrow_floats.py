@@ -42,7 +42,7 @@ _KEPT = (arith.BitcastOp, arith.ConstantOp, arith.ExtFOp, arith.SelectOp, arith.
 @frozen
 class CoreExpandNarrowFloatsPass(StepwellPass):
     """
-    Say arithmetic on f16 and bf16 with that of f32, and conversions from and to bf16 with integers.
+    Compute with f16 and bf16 in f32, and convert from and to bf16 with arithmetic of integers.
 
     Before: `arith.addf %a, %b : bf16`. After: both extended, added as f32 and rounded. A bf16 is the upper half of an
     f32, so that one is extended by a shift, and rounded, to nearest and ties to even, by an addition of integers: vector

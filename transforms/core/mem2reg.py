@@ -70,12 +70,12 @@ _RELEVANT = frozenset((*_SUBSCRIPTS, scf.ForOp, scf.IfOp))
 @frozen
 class CoreMem2RegPass(StepwellPass):
     """
-    Turns stack buffers into values that loops and branches hand on.
+    Turn stack buffers into values that loops and branches hand on.
 
-    Before: `%acc = memref.alloca() : memref<16xf32>`, which a loop loads from and stores to at `[%c0]`. After:
-    `scf.for ... iter_args(%acc = %zero)`. Every access must be at constant subscripts, of the same elements as others or
-    of none of theirs, or a load of a few lanes of a vector that is stored, and stand in nothing but `scf.for` and `scf.if` around. An element that is read before it is
-    written is 0.
+    Before: `%acc = memref.alloca() : memref<16xf32>`, which a loop loads from and stores to at `[%c0]`. After: `scf.for
+    ... iter_args(%acc = %zero)`. Every access must be at constant subscripts, of the same elements as others or of none
+    of theirs, or a load of a few lanes of a vector that is stored, and stand in nothing but `scf.for` and `scf.if`
+    around. An element that is read before it is written is 0.
     """
 
     name = "core-mem2reg"

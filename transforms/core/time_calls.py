@@ -34,8 +34,9 @@ COUNTER = "llvm.readcyclecounter"
 @frozen
 class CoreTimeCallsPass(StepwellPass):
     """
-    Makes public functions also return, as a last `memref<Nxi64>` that they are given, the ticks of the processor's
-    counter that each call in them took, in the order of the text; those of a call in a loop are added up.
+    Have public functions give back the ticks of the processor's counter that each call in them took.
+
+    They write them to a last argument, a `memref<Nxi64>`, in the order of the text; those of a call in a loop are added up.
 
     Before: `func.call @kernel(%x, %y)`. After: the counter is read before and behind the call, and the difference
     added to an element of `%ticks`. Functions without calls stay as they are.

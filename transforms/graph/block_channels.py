@@ -313,7 +313,7 @@ def choose(found: Sequence[Images], target: Target) -> tuple[list[Images], str]:
 @frozen
 class GraphBlockChannelsPass(StepwellPass):
     """
-    Give images between convolutions their channels in blocks of a vector of `target`.
+    Lay out images between convolutions with their channels in blocks of a vector of `target`.
 
     All that a tile of a convolution reads of an image is near together then, and what it computes goes to memory by
     whole vectors. Operations that do the same to each channel take such images as they are; where another one reads an

@@ -109,7 +109,7 @@ def decompose_all(module: ModuleOp) -> None:
 
 class GraphDecomposePass(StepwellPass):
     """
-    Say softmax, log_softmax, layer_norm and mean with simpler graph operations.
+    Express softmax, log_softmax, layer_norm and mean by simpler graph operations.
 
     Of what is made of parts of a result, as transposed convolutions are, each part goes through the functions of elements
     that the result goes through, before all are put together: where it is computed, rather than where they are.

@@ -145,8 +145,9 @@ def merge_products(block: Block) -> None:
 @frozen
 class GraphMergeProductsPass(StepwellPass):
     """
-    Compute products of one tensor with several constant matrices as one product, whose columns are split; convolutions
-    of one image with windows of one geometry likewise.
+    Compute products of one tensor with several constant matrices as one product, whose columns are split.
+
+    So are convolutions of one image with windows of one geometry.
 
     The tensor is packed once, and the larger product has fewer partial tiles; the parts are views. Each element is the
     sum of the same products as before.

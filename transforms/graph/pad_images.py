@@ -154,7 +154,7 @@ def _with(
 @frozen
 class GraphPadImagesPass(StepwellPass):
     """
-    Put the border that a convolution reads around its image before it.
+    Put the border that a convolution reads around its image in an operation before it.
 
     The kernel of a convolution copies an image to where it has a border. Where the image is computed for nothing else, with
     its channels in blocks, what computes it writes it inside of the border instead, and the border is written alone. Whether

@@ -164,8 +164,7 @@ def _labels(keys: Expr, matrix: OneHot, scale: int = 1) -> Expr:
 
 class GraphRecognizeCountsPass(StepwellPass):
     """
-    Count pairs of labels: a product of two one-hot matrices over their rows becomes updates of a table, where there are
-    many rows.
+    Count pairs of labels by updates of a table, where a product of two one-hot matrices of many rows counts them.
 
     Before: `cast(x[:, None] == names).T @ cast(y[:, None] == others)`. After: one update of a table for each row.
     """

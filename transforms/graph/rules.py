@@ -47,9 +47,9 @@ class Rule:
     """
     An equation: `before` becomes `after`.
 
-    `after` is a term, or a function that is given the variables of `before` by their names, tensors as `Expr`,
-    numbers as NumPy scalars, settings as Python values, and the value that is replaced as `result`. `when` is inequalities of numbers that all have to hold, or
-    a function that is given the same.
+    `after` is a term, or a function that is given the variables of `before` by their names, tensors as `Expr`, numbers
+    as NumPy scalars, settings as Python values, and the value that is replaced as `result`. `when` is inequalities of
+    numbers that all have to hold, or a function that is given the same.
     """
 
     before: Apply

@@ -44,8 +44,9 @@ LATE_SCALES = (
 @frozen
 class GraphScaleLatePass(EquationsPass):
     """
-    Multiply by a number after a product and not before: `(x * c) @ y` → `(x @ y) * c`; not under `fp=strict`, nor for
-    elements of 16 bits or fewer.
+    Multiply by a number after a product and not before: `(x * c) @ y` → `(x @ y) * c`.
+
+    Not under `fp=strict`, nor for elements of 16 bits or fewer.
 
     Behind a product the number is multiplied where the sum is at hand, and meets others; before it, the operand would
     be stored anew. PyTorch's exporters scale queries and keys by the root of the scale of their product.

@@ -20,7 +20,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class GraphScatterInAnyOrderPass(StepwellPass):
     """
-    Let sums and products that updates make of floats be made in any order, which `any_order` says then.
+    Let updates that add up or multiply floats be made in any order, as the attribute `any_order` says then.
 
     Those that follow one another may take turns between partial results, and need not wait for one another. `fp=strict`
     leaves everything as it is.

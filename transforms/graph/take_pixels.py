@@ -87,7 +87,7 @@ def _seconds(op: GraphOp, constant: set[int], target: Target) -> float:
 @frozen
 class GraphTakePixelsPass(StepwellPass):
     """
-    Copy the pixels that a product for each of them reads before it, where it reads them with strides.
+    Copy the pixels that a product reads with strides to one place before it.
 
     A convolution of 1 x 1 with strides uses a part of each cache line of an image whose rows are along memory, and asks for these lines
     again for each tile of outputs. What is copied first is half of each line or less, and all pixels are one axis. Whether both

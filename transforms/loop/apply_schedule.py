@@ -82,7 +82,7 @@ def numbered(
 @frozen
 class ApplySchedulePass(StepwellPass):
     """
-    Applies the schedule in the module (and takes it out), or the one in a file.
+    Apply the schedule in the module, and take it out, or the one in a file.
 
     Before: `loop.for "i" …` and `schedule.script { schedule.split "f/i" factor = 4 }`. After:
     `loop.for "i.outer" … { loop.for "i.inner" … }`. With `file=s.mlir` the script is read from that file,

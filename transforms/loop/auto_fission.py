@@ -22,7 +22,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopAutoFissionPass(StepwellPass):
     """
-    Distributes loops that have a loop and something beside it in their body, where it is legal.
+    Distribute loops that have a loop and something beside it in their body, where it is legal.
 
     Before: `for i: for j: (C[i, j] = 0; for k: C[i, j] += …)`. After: `for i: for j: C[i, j] = 0` then
     `for i.rest: for j.rest: for k: C[i, j] += …`, which `loop-auto-interchange` and `loop-auto-tile` can

@@ -26,7 +26,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopAutoFusePass(StepwellPass):
     """
-    Merges loops that follow each other, have as many iterations and use a buffer in common.
+    Merge loops that follow each other, have as many iterations and use a buffer in common.
 
     Before: `for i: B[i] = f(A[i])` then `for j: C[j] = g(B[j])`. After: `for i: B[i] = f(A[i]);
     C[i] = g(B[i])`. With `keep-parallel` (the default) two parallel loops are merged only when the result

@@ -22,7 +22,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopAutoInterchangePass(StepwellPass):
     """
-    Reorders perfectly nested loops so that the innermost one touches the fewest cache lines.
+    Reorder perfectly nested loops so that the innermost one touches the fewest cache lines.
 
     Before: `for j: for i: B[i, j] = A[i, j]`. After: `for i: for j: B[i, j] = A[i, j]`. The order wanted
     is that of falling cost, where a loop's cost is the number of cache lines the nest would touch with

@@ -24,7 +24,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopAutoParallelizePass(StepwellPass):
     """
-    Marks the outermost parallel loop of each nest to run on threads.
+    Mark the outermost parallel loop of each nest to run on threads.
 
     Before: `for i: for j: C[i, j] = …`. After: `for threads i: for j: C[i, j] = …`. A loop must have at
     least two iterations and, each time it runs, at least `grain` loads and stores inside: starting the

@@ -32,7 +32,7 @@ _SIZES = (256, 128, 64, 32, 16, 8, 4)
 @frozen
 class LoopAutoTilePass(StepwellPass):
     """
-    Tiles perfectly nested loops whose data does not stay in a cache until it is used again.
+    Tile perfectly nested loops whose data does not stay in a cache until it is used again.
 
     Before: `for i: for j: for k: C[i, j] += A[i, k] * B[k, j]`. After: `for i.outer: for j.outer: for
     k.outer: for i.inner: for j.inner: for k.inner: …`. A nest is tiled when between two uses of the same

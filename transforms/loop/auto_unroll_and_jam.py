@@ -22,7 +22,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopAutoUnrollAndJamPass(StepwellPass):
     """
-    Unrolls and jams the outer loop whose iterations use the most elements in common.
+    Unroll and jam the outer loop whose iterations use the most elements in common.
 
     Before: `for i: for k: c[i] += A[i, k] * b[k]`. After: `for i step 4: for k: c[i] += A[i, k] * b[k]; …;
     c[i + 3] += A[i + 3, k] * b[k]`, which loads `b[k]` once for four rows. The factor is at most

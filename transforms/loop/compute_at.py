@@ -169,7 +169,7 @@ class _Planner:
 
     def _check(self) -> None:
         step, name, at = self.step, self.name, self.step.at
-        check_may_move(step, self.nest, self.at, self.producers)
+        check_may_move(step, self.at, self.producers)
         if not self.inner_reads:
             raise refuse(step, f"loop '{at}' does not read '%{name}'")
         for access in (*self.writes, *self.own_reads, *self.inner_reads):

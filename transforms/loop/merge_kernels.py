@@ -20,7 +20,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopMergeKernelsPass(StepwellPass):
     """
-    Merges kernels that are equal but for their names, so that each is scheduled and compiled once.
+    Merge kernels that are equal but for their names, so that each is scheduled and compiled once.
 
     Before: `@main` calls `@q(%x, %wq, %y)` and `@k(%x, %wk, %z)`, which compute the same of what they are given.
     After: it calls `@q` twice. Only private functions that are called and not used otherwise are merged: those

@@ -208,7 +208,7 @@ def _narrow(function: func.FuncOp) -> None:
 
 class LoopNarrowPass(StepwellPass):
     """
-    Leaves out the iterations of kernels whose results no later step of the loop around them needs.
+    Leave out the iterations of kernels whose results no later step of the loop around them needs.
 
     Before: `func.func private @next(%r: memref<50x200xf32> {stepwell.needed = affine_map<(d0) -> (0, 49, 0, 198 - d0)>},
     %step: index {stepwell.step}) { loop.for "j" %j = 0 to 200 { ... } }`.

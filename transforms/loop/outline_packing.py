@@ -121,7 +121,7 @@ def _is_constant(buffer: SSAValue) -> bool:
 @frozen
 class LoopOutlinePackingPass(StepwellPass):
     """
-    Fills buffers that are copies of constants once, when the program is loaded.
+    Fill buffers that are copies of constants once, when the program is loaded.
 
     Before: a kernel with an argument `%w {stepwell.constant}` runs `for c0: for c1: %packed[c1 floordiv 16, c0,
     c1 mod 16] = %w[c0, c1]` in each call. After: the nest is a function of its own, which `@load.constants`

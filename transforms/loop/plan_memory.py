@@ -54,7 +54,7 @@ def _has_mark(function: func.FuncOp, mark: str) -> bool:
 @frozen
 class LoopPlanMemoryPass(StepwellPass):
     """
-    Places the arena buffers of each public function, and of what it calls, in one argument, by liveness.
+    Place the arena buffers of each public function, and of what it calls, in one argument, by liveness.
 
     Before: `%t = loop.alloc arena : memref<8x4xf32>`. After: a last argument
     `%arena: memref<128xi8> {stepwell.arena}` and `%t = memref.view %arena[%c0][] : ...`. A private

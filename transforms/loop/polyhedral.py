@@ -42,7 +42,7 @@ OPERATIONS = 120_000
 @frozen
 class LoopPolyhedralPass(StepwellPass):
     """
-    Schedules the loops of each function anew with isl, for parallelism and locality.
+    Schedule the loops of each function anew with isl, for parallelism and locality.
 
     `tile` is the edge of the tiles of permutable bands (0 for none), `fuse` whether statements share
     loops wherever they can (`max`) or only within a dependence cycle (`min`), `function` the only one to
@@ -62,7 +62,9 @@ class LoopPolyhedralPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.fuse not in FUSIONS:
-            raise StepwellError(f"fuse is '{self.fuse}', expected one of {', '.join(FUSIONS)}")
+            raise StepwellError(
+                f"found fuse={self.fuse} for pass '{self.name}', expected one of {', '.join(FUSIONS)}; write one of these"
+            )
         for function in op.ops:
             if (
                 isinstance(function, func.FuncOp)

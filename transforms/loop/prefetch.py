@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions import Box, region_of
+from ...analysis.scop import Access
 from ...analysis.signature import is_of_caller
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
@@ -205,43 +206,14 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     """
     nest, name = nests.resolve(step.buffer)
     buffer, at = nest.buffer(name), nest.loop(step.at)
-    if step.distance < 0:
-        raise refuse(step, f"distance is {step.distance}, expected at least 0")
-    if not 0 <= step.locality <= 3:
-        raise refuse(step, f"locality is {step.locality}, expected 0 (used once) to 3 (used often)")
-    check_structured(step, at)
-    check_marks_around(step, at, (RunMode.VECTOR,))
-    if at.mode is not None and at.mode.data is RunMode.VECTOR:
-        raise refuse(
-            step, f"loop '{step.at}' runs in vector lanes", remedy="prefetch at a loop around it"
-        )
+    _check_numbers(step)
+    _check_loop(step, at)
     scop = nest.scop
     root = scop.aliases.root(buffer)
     inside = [a for a in scop.inside(at) if a.buffer is root]
-    if not inside:
-        raise refuse(step, f"loop '{step.at}' does not use '%{name}'")
-    if isinstance(root.owner, loop.AllocOp) and at.is_ancestor(root.owner):
-        raise refuse(
-            step,
-            f"'%{name}' is made anew in each iteration of '{step.at}'",
-            remedy="there is nothing to fetch",
-        )
-    for access in inside:
-        check_affine(step, access)
+    _check_uses(step, name, at, root, inside)
     depth = len(loops_around(at)) + 1
-    region = region_of(inside, depth)
-    assert region is not None
-    rank = memref_type(root).get_num_dims()
-    if region.is_empty():  # it never runs, so any element will do
-        box = Box((constant_expr(0),) * rank, (1,) * rank)
-    else:
-        box = region.bounding_box()
-    if box is None:
-        raise refuse(
-            step,
-            f"the part of '%{name}' that one iteration of '{step.at}' uses has no constant size",
-            remedy="prefetch at a loop further in",
-        )
+    box = _used_part(step, name, inside, root, depth)
     outer = (*(op.induction_variable for op in (*loops_around(at), at)), *scop.parameters)
     parts = _shared_out(step, nest, at, root, box, len(outer)) if step.inside else None
     following = _next(step, nest, at, box) if step.then else None
@@ -262,6 +234,58 @@ def plan_prefetch(step: Prefetch, nests: Nests) -> PrefetchPlan:
     )
 
 
+def _check_numbers(step: Prefetch) -> None:
+    if step.distance < 0:
+        raise refuse(step, f"distance is {step.distance}, expected at least 0")
+    if not 0 <= step.locality <= 3:
+        raise refuse(step, f"locality is {step.locality}, expected 0 (used once) to 3 (used often)")
+
+
+def _check_loop(step: Prefetch, at: loop.ForOp) -> None:
+    """Raise the refusal where hints cannot stand at the start of the loop's body."""
+    check_structured(step, at)
+    check_marks_around(step, at, (RunMode.VECTOR,))
+    if at.mode is not None and at.mode.data is RunMode.VECTOR:
+        raise refuse(
+            step, f"loop '{step.at}' runs in vector lanes", remedy="prefetch at a loop around it"
+        )
+
+
+def _check_uses(
+    step: Prefetch, name: str, at: loop.ForOp, buffer: SSAValue, inside: Sequence[Access]
+) -> None:
+    """Raise the refusal where the loop does not use a buffer from outside of it, or at places that are not affine."""
+    if not inside:
+        raise refuse(step, f"loop '{step.at}' does not use '%{name}'")
+    if isinstance(buffer.owner, loop.AllocOp) and at.is_ancestor(buffer.owner):
+        raise refuse(
+            step,
+            f"'%{name}' is made anew in each iteration of '{step.at}'",
+            remedy="there is nothing to fetch",
+        )
+    for access in inside:
+        check_affine(step, access)
+
+
+def _used_part(
+    step: Prefetch, name: str, inside: Sequence[Access], buffer: SSAValue, depth: int
+) -> Box:
+    """The part of the buffer that one iteration of the loop, `depth` loops deep, uses."""
+    region = region_of(inside, depth)
+    assert region is not None
+    rank = memref_type(buffer).get_num_dims()
+    if region.is_empty():  # it never runs, so any element will do
+        return Box((constant_expr(0),) * rank, (1,) * rank)
+    box = region.bounding_box()
+    if box is None:
+        raise refuse(
+            step,
+            f"the part of '%{name}' that one iteration of '{step.at}' uses has no constant size",
+            remedy="prefetch at a loop further in",
+        )
+    return box
+
+
 def _shared_out(
     step: Prefetch, nest: Nest, at: loop.ForOp, buffer: SSAValue, box: Box, values: int
 ) -> Parts:
@@ -275,7 +299,7 @@ def _shared_out(
     number, count = constant_expr(0), 1
     over: list[SSAValue] = []
     for for_op in loops:
-        beginning, bases, trips = _counted_from(nest, for_op)
+        beginning, bases, trips = _first_and_most_trips(nest, for_op)
         if beginning is None or trips is None:
             name = for_op.loop_name.data
             raise refuse(
@@ -302,13 +326,13 @@ def _next(step: Prefetch, nest: Nest, at: loop.ForOp, box: Box) -> Next:
     if then not in around:
         raise refuse(step, f"loop '{step.then}' is not around '{step.at}'")
     variables, by = [op.induction_variable for op in around], at.step.value.data
-    begin, in_block = _from(step, nest, at, variables)
+    begin, in_block = _start_and_trips(step, nest, at, variables)
     first, trips = begin, in_block
     moving = {n for low in box.lower for n in used_dims(low)}
     for n in reversed(range(around.index(then) + 1, len(around))):
         block = around[n]
         if first == dim_expr(n) and block.step.value.data == by * trips:
-            first, blocks = _from(step, nest, block, variables)
+            first, blocks = _start_and_trips(step, nest, block, variables)
             trips *= blocks
         elif first == dim_expr(n) or n in moving:
             name = block.loop_name.data
@@ -328,7 +352,7 @@ def _next(step: Prefetch, nest: Nest, at: loop.ForOp, box: Box) -> Next:
     return Next(position, further, passed, back)
 
 
-def _from(
+def _start_and_trips(
     step: Prefetch, nest: Nest, for_op: loop.ForOp, variables: Sequence[SSAValue]
 ) -> tuple[AffineExpr, int]:
     """What a loop begins with, a number or the variable of a loop around, and how many iterations it has."""
@@ -348,7 +372,7 @@ def _from(
     return start, trips
 
 
-def _counted_from(
+def _first_and_most_trips(
     nest: Nest, for_op: loop.ForOp
 ) -> tuple[AffineExpr | None, Sequence[SSAValue], int | None]:
     """

@@ -103,7 +103,7 @@ def plan_reverse_compute_at(step: ReverseComputeAt, nests: Nests) -> ReverseComp
 def _check(
     step: ReverseComputeAt, nest: Nest, at: loop.ForOp, common: CommonBlock, name: str
 ) -> None:
-    check_may_move(step, nest, at, common.others)
+    check_may_move(step, at, common.others)
     for op in common.others:
         if op.is_before_in_block(common.head):
             raise refuse(

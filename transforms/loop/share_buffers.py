@@ -25,7 +25,7 @@ from ..stepwell_pass import StepwellPass
 @frozen
 class LoopShareBuffersPass(StepwellPass):
     """
-    Says of the buffers between kernels along which of their dimensions the program's threads share them.
+    Note along which of their dimensions the program's threads share the buffers between kernels.
 
     Before: `@dense` writes rows of `%y`, and `@depthwise`, which reads it, could be dealt out by channels too.
     After: both have `{stepwell.shared = 1}` at that argument, and their schedules deal out what threads share so, where that

@@ -292,7 +292,7 @@ def plan_stage(step: Stage, nests: Nests) -> StagePlan:
     private = inside[0].private
     bounds = space.within(box, private)
     copies = [touch_region(root, False, loops, whole, private, bounds)] if copies_in else []
-    copies_out = bool(writes) and _is_read_later(nest, root, inside, at, depth)
+    copies_out = bool(writes) and _is_read_later(nest, root, inside, depth)
     if len(inside) < len(every):
         _check_left_out(step, nest, at, (inside, every), whole() if copies_out else None, depth)
     if copies_out:
@@ -470,9 +470,7 @@ def _is_made_before(read: Access, inside: Sequence[Access], depth: int) -> bool:
     return False
 
 
-def _is_read_later(
-    nest: Nest, root: SSAValue, inside: Sequence[Access], at: At, depth: int
-) -> bool:
+def _is_read_later(nest: Nest, root: SSAValue, inside: Sequence[Access], depth: int) -> bool:
     """Whether what is written in an iteration of the loop may be read after it, or without the copy."""
     if not is_allocation(root):
         return True

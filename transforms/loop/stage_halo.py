@@ -281,7 +281,7 @@ def _read(step: StageHalo, nest: Nest, access: Access) -> Read:
     if len(then.ops) != 2 or last is None or tuple(last.operands) != (load.result,):
         raise refuse(step, f"what a condition around '%{name}' guards is not a load alone")
     around = nest.frames.of(guard.parent)  # pyright: ignore[reportArgumentType]
-    if not access.certain or not _exists(nest, access, around.domain).is_equal(
+    if not access.certain or not _exists(access, around.domain).is_equal(
         access.around.domain.set_tuple_name("")
     ):
         raise refuse(
@@ -292,7 +292,7 @@ def _read(step: StageHalo, nest: Nest, access: Access) -> Read:
     return Read(load, guard)
 
 
-def _exists(nest: Nest, access: Access, domain: isl.Set) -> isl.Set:
+def _exists(access: Access, domain: isl.Set) -> isl.Set:
     """The iterations of a domain for which the element of an access is one of the buffer's."""
     elements = access.subscripts.set_tuple_name(isl.dim_type.in_, "").intersect_domain(
         domain.set_tuple_name("")

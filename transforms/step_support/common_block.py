@@ -70,7 +70,7 @@ def common_block(step: Step, at: loop.ForOp, ops: Sequence[Operation], what: str
         head = parent
 
 
-def check_may_move(step: Step, nest: Nest, at: loop.ForOp, ops: Sequence[Operation]) -> None:
+def check_may_move(step: Step, at: loop.ForOp, ops: Sequence[Operation]) -> None:
     """Raise the refusal of `step` when operations cannot stand in the loop whatever they touch."""
     check_structured(step, at)
     check_effects(step, ops)

@@ -94,7 +94,7 @@ def _bufferize_body(function: func.FuncOp, constants: ConstantGlobals) -> None:
 @frozen
 class TeBufferizePass(StepwellPass):
     """
-    Decides where each tensor lives; what moves elements becomes a view where it can.
+    Decide where each tensor lives; what moves elements becomes a view where it can.
 
     Arguments and results become buffers: results are trailing arguments marked `stepwell.result`, which what computes
     them writes itself. Kernels read buffers and write `into` buffers. A reshape, slice or transposition is a view of its

@@ -28,8 +28,7 @@ from .recast import recast
 
 class TeCollapsePass(StepwellPass):
     """
-    Joins the axes of a reduction or a contraction that are next to each other wherever an element is read or written,
-    and drops sums of one term.
+    Join the axes of a reduction or a contraction that are next to each other in all operands, and drop sums of one term.
 
     Before: `y[f, oh, ow] = sum_(c, kh = 1, kw = 1) x[c, oh + kh, ow + kw] * w[f, c, kh, kw]`, a convolution.
     After: `y[f, oh_ow] = sum_c x[c, oh_ow] * w[f, c, 0, 0]`, a product of matrices. The mean over the rows and columns of

@@ -39,7 +39,7 @@ from .replace_kernel import replace_kernel
 
 class TeComputeInLoopsPass(StepwellPass):
     """
-    Computes what the loops of a kernel read in the kernel, where another one would only store it for them.
+    Compute what the loops of a kernel read inside of that kernel, where another one would only store it for them.
 
     Before: a kernel stores `p[i] = f(x[i])`, and one of loops reads `p[i]` at each step.
     After: the loops compute `f(x[i])`, at each step where that is cheap. Otherwise they compute a block of elements ahead,

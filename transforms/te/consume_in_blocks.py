@@ -27,7 +27,7 @@ from .elements import ElementWriter
 
 class TeConsumeInBlocksPass(StepwellPass):
     """
-    Computes what needs the results of loops at fixed shifts after each block of their steps, from a buffer in cache.
+    Compute what needs the results of loops at fixed shifts after each block of their steps, from a buffer in cache.
 
     Before: `y = te.loops { for s { x += u[s]; y[s] = x } }; z = te.compute [i] (y[i + 20] - y[i])`. After, in one kernel: for
     each block of steps the sums are written behind the last 20 of the block before, the elements of z whose last operand

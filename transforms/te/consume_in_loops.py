@@ -34,7 +34,7 @@ from .replace_kernel import replace_kernel
 @frozen
 class TeConsumeInLoopsPass(StepwellPass):
     """
-    Computes what needs each element that loops write once, and nothing else does, where the loops write it.
+    Compute what alone needs the elements that loops write, each of them once, inside of the loops.
 
     Before: `y = te.loops { for s { x += u[s]; y[s] = x } }; z = te.compute add [s] (y[s] * y[s])`. After:
     `z = te.loops { z = 0; for s { x += u[s]; z += x * x } }`. Loops do so whose steps wait for one another: what costs little is

@@ -39,7 +39,7 @@ BUFFERS = 8
 @frozen
 class TeDoubleWindowsPass(StepwellPass):
     """
-    Computes wide moving maxima and minima in steps, each of two windows of the step before.
+    Compute wide moving maxima and minima in steps, each of two windows of the step before.
 
     Before: `y[i] = max(x[i], x[i + 1], …, x[i + 7])`. After, for a block of places at a time, in buffers that stay in
     cache: `a[i] = max(x[i], x[i + 1]); b[i] = max(a[i], a[i + 2]); y[i] = max(b[i], b[i + 4])`. Exact: an extreme of

@@ -21,7 +21,7 @@ from .recast import recast
 
 class TeExpandPass(StepwellPass):
     """
-    Views what a contraction reads with a dimension for each of its axes.
+    View the operands of a contraction with a dimension for each of its axes.
 
     Before: `s[h, i, j] = sum_k x[i, h * 64 + k] * x[j, h * 64 + k + 768]`, the scores of heads that lie side by side in rows.
     After: `s[h, i, j] = sum_k x[i, h, k] * x[j, h + 12, k]`, a product of matrices for each h. Nothing is copied.

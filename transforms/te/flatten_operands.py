@@ -31,7 +31,7 @@ from .recast import recast
 
 class TeFlattenOperandsPass(StepwellPass):
     """
-    Views what a kernel reads with one dimension for two that only stand for quotient and remainder of one subscript.
+    View operands with one dimension for two that only stand for the quotient and the remainder of one subscript.
 
     Before: `y[i] = x[i floordiv 8, i mod 8, 0] + x[i floordiv 8, i mod 8, 1]`, the pixels of a picture that was reshaped to a
     list of them. After: `y[i] = x[i, 0] + x[i, 1]`, whose accesses are affine, so that pixels may be in lanes. Nothing is

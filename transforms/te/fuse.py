@@ -47,7 +47,7 @@ from .rfactor import rfactor
 @frozen
 class TeFusePass(StepwellPass):
     """
-    Decides which computes are one nest of loops, and which nests are one kernel.
+    Decide which computes are one nest of loops, and which nests are one kernel.
 
     Element-wise work is computed where it is read, or with others over the same elements; reductions over the same
     elements share their loops, and are finished in them; a chain over the same rows, such as a softmax or

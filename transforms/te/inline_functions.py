@@ -41,7 +41,7 @@ class TeInlineFunctionsPass(StepwellPass):
 
 class TeInlineEntangledPass(StepwellPass):
     """
-    As `te-inline-functions`, for functions whose buffers te-bufferize could not decide about as well by themselves.
+    Put copies of functions about whose buffers te-bufferize would decide worse apart in the place of the calls.
 
     Those are functions that give or take what moves, and could be a view of something, and that could be computed in place
     of what they take. Others stay functions until they call kernels: `loop-inline-functions` puts these in place.

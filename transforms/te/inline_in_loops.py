@@ -27,7 +27,7 @@ A longer kernel gains more from a schedule of its own, which it has only as a fu
 
 class TeInlineInLoopsPass(StepwellPass):
     """
-    Marks small kernels over buffers `inline` where steps of `scf.for` or `scf.while` would call them.
+    Mark small kernels over buffers `inline` where steps of `scf.for` or `scf.while` would call them.
 
     Before: `scf.for ... { te.kernel "next" ... }`. After: `scf.for ... { te.kernel inline "next" ... }`, whose nests
     convert-te-to-loop writes into the loop. What one such kernel writes for another can then stay in registers.

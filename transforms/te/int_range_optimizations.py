@@ -21,7 +21,7 @@ _DECIDABLE = (arith.CmpiOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.M
 @frozen
 class TeIntRangeOptimizationsPass(StepwellPass):
     """
-    Leaves out comparisons and extremes of integers whose result is known from what their operands lie between.
+    Leave out comparisons and extremes of integers whose result follows from the ranges of their operands.
 
     Before: `%j = min(max(%i < 0 ? %i + 256 : %i, 0), 255)`, with `%i` extended from eight unsigned bits. After: `%i`. An
     index that is what a table's elements are counted by, or that an iterator is, needs neither to be counted from the end nor

@@ -29,7 +29,7 @@ four that one takes, cores have no more to gain.
 
 class TeMergeLoopsPass(StepwellPass):
     """
-    Lets two kernels of loops over as many steps, such as running sums, share these: while one waits, the other goes on.
+    Merge the loops of two kernels, such as running sums, that have as many steps: while one waits, the other goes on.
 
     Before: `a = te.kernel { te.loops { for s { x += u[s] } } }; b = te.kernel { te.loops { for s { y += v[s] } } }`.
     After: `a, b = te.kernel { te.loops { for s { x += u[s]; y += v[s] } } }`. What both read is read once. Updates at

@@ -15,7 +15,7 @@ from ..stepwell_pass import StepwellPass
 
 class TeNarrowStepsPass(StepwellPass):
     """
-    Says of kernels in a loop what is needed of their results at each step, where that is less than all.
+    Note what part of the results of kernels in a loop each step needs, where that is less than all.
 
     Before: `te.scan 9 carry (%s = ...) { te.kernel "next" ... }`, of whose last state the first element is used.
     After: `te.kernel "next" ... attributes {stepwell.needed = [affine_map<(d0) -> (0, d0 * -1 + 8)>]}`, the least and

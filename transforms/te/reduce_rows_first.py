@@ -40,7 +40,7 @@ begin a page each.
 @frozen
 class TeReduceRowsFirstPass(StepwellPass):
     """
-    Reduces blocks of an array over their rows first, where blocks side by side have many columns.
+    Reduce blocks of an array over their rows first, where blocks side by side have many columns.
 
     Before: `y[i, k] = max_(j = 8, l = 16) x[i * 8 + j, k * 16 + l]`. After: `rows[i, k, l] = max_(j = 8) x[i * 8 + j, k * 16 +
     l]; y[i, k] = max_(l = 16) rows[i, k, l]`. The rows are read and combined as vectors of neighbours, and no more than an

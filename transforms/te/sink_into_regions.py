@@ -17,7 +17,7 @@ from ..stepwell_pass import StepwellPass
 
 class TeSinkIntoRegionsPass(StepwellPass):
     """
-    Copies computes that read nothing, such as the positions of elements, into the regions of control flow that use them.
+    Copy computes that read nothing, such as the positions of elements, into the regions of control flow that use them.
 
     Before: `p = te.compute [i] { i }` stands before a `te.scan` whose steps read `p`. After: each step has a `p` of its own,
     which te-fuse computes where it is read: no kernel stores it, and what it says of indices is seen where they are used.

@@ -31,12 +31,13 @@ from .elements import body_at
 @frozen
 class TeWriteOutProductsPass(StepwellPass):
     """
-    Writes out the sums of products of many short rows with a matrix of a few numbers.
+    Write out the sums of products of many short rows with a matrix of a few numbers.
 
-    Before: `y[i, j] = sum_k x[i, k] * m[j, k]`, with three k and three j. After: `y[i, j] = x[i, 0] * m[j, 0] + x[i, 1] *
-    m[j, 1] + x[i, 2] * m[j, 2]`. Register tiles of a product have nothing to use again here but the few numbers, which
-    are in registers anyway; an element-wise nest has many rows in lanes, loads them interleaved, and is one with what
-    makes x and with what is made of y. Likewise products of many pairs of small matrices. Sums are in the order of k, but begin with the first term and not with 0.
+    Before: `y[i, j] = sum_k x[i, k] * m[j, k]`, with three k and three j. After: `y[i, j] = x[i, 0] * m[j, 0] + x[i, 1]
+    * m[j, 1] + x[i, 2] * m[j, 2]`. Register tiles of a product have nothing to use again here but the few numbers,
+    which are in registers anyway; an element-wise nest has many rows in lanes, loads them interleaved, and is one with
+    what makes x and with what is made of y. Likewise products of many pairs of small matrices. Sums are in the order of
+    k, but begin with the first term and not with 0.
     """
 
     name = "te-write-out-products"

@@ -36,7 +36,7 @@ Factors: TypeAlias = tuple[te.Read, ...]
 @frozen
 class TeWriteOutSumsPass(StepwellPass):
     """
-    Makes a product with a few rows and columns, and long sums, as many sums over one space as it has results.
+    Compute a product of few, long sums as these sums, side by side in one pass over their terms.
 
     Before: `g[i, j] = sum_k x[k, i] * x[k, j]`, with two i, two j and many k. After: three sums over k of `x[k, 0] *
     x[k, 0]`, `x[k, 0] * x[k, 1]` and `x[k, 1] * x[k, 1]`, of which g is made: that of two equal factors in another order
