@@ -38,7 +38,8 @@ ROUNDS = 3
 
 def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowsPlan]:
     """
-    Up to `n` plans, cheapest first by prediction; one of several leaves the order of all that is done as it is.
+    Up to `n` plans, cheapest first by prediction; one of several leaves the order of all that is done as it is, and stands last where
+    it is not among the cheapest of those that the search found.
 
     The structures that strides and dependences allow are each looked at with a few sizes of blocks. From the
     cheapest of all, one decision after the other takes the value that is cheapest beside the others' (coordinate
