@@ -11,6 +11,8 @@ from threading import Event, Lock, Thread
 
 import numpy as np
 
+from .forks import Rank, held_over_forks
+
 
 class BackgroundThread:
     """
@@ -28,12 +30,9 @@ class BackgroundThread:
 
     def ends_before_forks(self) -> None:
         """Let this process wait for what is left before it is copied, from now on."""
+        held_over_forks(self, Rank.BACKGROUND)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._finish,
-                after_in_parent=self._lock.release,
-                after_in_child=self._go_on_in_child,
-            )
+            os.register_at_fork(after_in_child=self._begin_in_child)
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> Event:
         """Copy an array into another one of its size, which is done when the event is set."""
@@ -86,14 +85,16 @@ class BackgroundThread:
                 done.set()
             del work
 
-    def _finish(self) -> None:
-        """Wait for what is left, and let nothing be added until the lock is released."""
+    def acquire(self) -> None:
+        """Wait for what is left, and let nothing be added until `release`."""
         self._lock.acquire()
         while self._last is not None and not self._last.is_set():
             self._lock.release()
             self._last.wait()
             self._lock.acquire()
 
-    def _go_on_in_child(self) -> None:
-        self._is_running = False
+    def release(self) -> None:
         self._lock.release()
+
+    def _begin_in_child(self) -> None:
+        self._is_running = False
