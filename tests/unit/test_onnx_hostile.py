@@ -17,8 +17,8 @@ import stepwell as sw
 from onnx import TensorProto, numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from stepwell import StepwellError
-from stepwell.frontend.onnx.tensors import tensor_array
 from stepwell.frontend.onnx import importer
+from stepwell.frontend.onnx.tensors import tensor_array
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
