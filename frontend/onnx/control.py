@@ -94,8 +94,15 @@ def _written_out(
         goes_on = bool(np.any(now))
         iteration += 1
     if not collected and len(node.outputs) > len(state):
-        raise Unsupported("a loop without iterations that collects values")
+        return [*state, *_collected_of_none(state, body)]
     return [*state, *(joining.stack(list(column)) for column in zip(*collected, strict=True))]
+
+
+def _collected_of_none(state: Sequence[Value], body: Subgraph) -> list[np.ndarray]:
+    """What a loop without iterations collects; of an iteration that is recorded for its types nothing is used."""
+    _, *results = _computed(body([np.asarray(0), np.asarray(True), *state]))
+    scanned = results[len(state) :]
+    return [np.zeros((0, *value.shape), value.dtype) for value in scanned]
 
 
 def _scanned(limit: int, carried: Sequence[Value], body: Subgraph, node: Any) -> list[Value]:

@@ -114,6 +114,23 @@ def test_a_long_loop_is_a_scan():
     np.testing.assert_array_equal(collected, -sums)
 
 
+@pytest.mark.parametrize("known", ["int64 n = {0}, bool go = {1}", "int64 n = {5}, bool go = {0}"])
+def test_a_loop_without_iterations_collects_nothing(known: str):
+    module = imported(
+        f"""main (float[2] x) => (float[2] y, float[N, 2, 1] all) <{known}, int64[1] axis = {{1}}> {{
+          y, all = Loop (n, go, x) <body = step (int64 i, bool c, float[2] s) => (bool c2, float[2] t, float[2, 1] u) {{
+            c2 = Identity(c)
+            t = Neg(s)
+            u = Unsqueeze(t, axis)
+          }}>
+        }}"""
+    )
+    x = np.array([1, 2], np.float32)
+    last, collected = interpret(module, [x])
+    np.testing.assert_array_equal(last, x)
+    assert collected.shape == (0, 2, 1) and collected.dtype == np.float32
+
+
 def test_scan_along_another_axis_backwards():
     module = imported(
         """main (float[3] s0, float[3, 5] x) => (float[3] s, float[3, 5] y) {
