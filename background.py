@@ -14,6 +14,15 @@ import numpy as np
 from .forks import Rank, held_over_forks
 
 
+def try_start(thread: Thread) -> bool:
+    """Start a thread: whether it runs. The system may allow no more of them, and the program may be at its end."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
+
+
 class BackgroundThread:
     """
     A thread that is there as long as there is something to do, one after the other; the process ends after it.
@@ -55,11 +64,8 @@ class BackgroundThread:
             self._left.append((work, done))
             starts, self._is_running = not self._is_running, True
             self._last = done
-        if starts:
-            try:
-                Thread(target=self._work).start()
-            except RuntimeError:  # the system allows no more of them, or the program is at its end
-                self._work()
+        if starts and not try_start(Thread(target=self._work)):
+            self._work()
         return done
 
     def wait(self) -> None:
