@@ -94,6 +94,7 @@ def test_a_lowered_program_goes_to_another_process_with_its_constants(tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), result)
 
 
+@pytest.mark.filterwarnings("ignore::stepwell.PerformanceWarning")
 def test_a_long_lowered_program_and_one_of_a_model_are_pickled(tmp_path):
     def long(x):
         for _ in range(400):
