@@ -134,9 +134,8 @@ class _Importer:
             )
         self._trace.name_arrays(weights)
         frame.values.update(weights)
-        label = frame.prefix.rstrip("/")
-        given = self._distinct(graph.input, label) | self._distinct(graph.initializer, label)
-        self._nodes(graph.node, frame, given)
+        inputs = self._names_of_inputs(graph, frame.prefix.rstrip("/"))
+        self._nodes(graph.node, frame, inputs | {one.name for one in graph.initializer})
         return [
             self._value(one.name, frame, graph.node, "an output of the graph")
             for one in graph.output
@@ -201,10 +200,9 @@ class _Importer:
 
     # Nodes.
 
-    def _distinct(self, values: Iterable[Any], label: str) -> set[str]:
-        """The names of inputs, or of initializers. Raises StepwellError where two have the same."""
+    def _names_of_inputs(self, graph: GraphProto, label: str) -> set[str]:
         names: set[str] = set()
-        for one in values:
+        for one in graph.input:
             if one.name in names:
                 raise self._twice(one.name, label)
             names.add(one.name)

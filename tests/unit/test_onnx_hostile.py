@@ -50,6 +50,12 @@ def message_of(path: Path, data: bytes | onnx.ModelProto) -> str:
     return message
 
 
+def _with_inputs(model: onnx.ModelProto, count: int) -> onnx.ModelProto:
+    """The model, with its first input so many times."""
+    model.graph.input.extend([model.graph.input[0]] * (count - 1))
+    return model
+
+
 EXP = make_node("Exp", ["x"], ["y"], "e")
 HUGE = 1 << 62
 
@@ -163,9 +169,9 @@ MODELS = {
         lambda: model_of([make_node("Exp", ["x"], ["y"]), make_node("Neg", ["x"], ["y"], "e")]),
         ":e: found 'y' given a second time",
     ),
-    "an initializer twice": (
-        lambda: model_of([EXP], [integers("k", 1), integers("k", 2)]),
-        "found 'k' given a second time",
+    "an input twice": (
+        lambda: _with_inputs(model_of([EXP]), 2),
+        "found 'x' given a second time",
     ),
     "an initializer by a node": (
         lambda: model_of([EXP], [integers("y", 1)]),
