@@ -15,6 +15,7 @@ from ..numpy import elementwise, joining, manipulation
 from ..recording import as_tensor, record_all
 from ..regions import UnstableState, region
 from ..tensor import Tensor
+from .movement import axis_of
 from .node import Subgraph
 from .registry import Unsupported, Value, ValueNeeded, integer, is_known, known, onnx_op
 
@@ -225,14 +226,14 @@ def _states_before(values: Sequence[Value], sequences: int) -> int:
 
 def _axis_first(value: Value, axis: int) -> Value:
     rank = len(value.shape)
-    axis %= rank
+    axis = axis_of(axis, rank)
     rest = [other for other in range(rank) if other != axis]
     return value if axis == 0 else manipulation.transpose(value, (axis, *rest))
 
 
 def _axis_from_first(value: Value, axis: int) -> Value:
     rank = len(value.shape)
-    axis %= rank
+    axis = axis_of(axis, rank)
     order = list(range(1, rank))
     order.insert(axis, 0)
     return value if axis == 0 else manipulation.transpose(value, order)

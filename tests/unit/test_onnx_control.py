@@ -150,6 +150,15 @@ def test_scan_along_another_axis_backwards():
     np.testing.assert_array_equal(ys, sums[:, ::-1])
 
 
+def test_a_scan_along_an_axis_that_there_is_not():
+    text = """main (float[3] s0, float[3, 5] x) => (float[3] s) {
+      s = Scan <num_scan_inputs = 1, scan_input_axes = [3],
+                body = step (float[3] a, float[5] b) => (float[3] c) { c = Identity(a) }> (s0, x)
+    }"""
+    with pytest.raises(StepwellError, match="found axis 3 for a tensor of rank 2"):
+        imported(text)
+
+
 @pytest.mark.parametrize("count", [-1, 3, 2**62])
 def test_a_scan_over_more_sequences_than_inputs_is_one_line(count: int):
     text = f"""main (float[3] s0, float[3, 5] x) => (float[3] s) {{
