@@ -155,7 +155,7 @@ def test_a_scan_along_an_axis_that_there_is_not():
       s = Scan <num_scan_inputs = 1, scan_input_axes = [3],
                 body = step (float[3] a, float[5] b) => (float[3] c) { c = Identity(a) }> (s0, x)
     }"""
-    with pytest.raises(StepwellError, match="found axis 3 for a tensor of rank 2"):
+    with pytest.raises(StepwellError, match="found axis 3 for a tensor of 2 axes"):
         imported(text)
 
 
