@@ -252,8 +252,8 @@ class _Reader:
             yield from self._array(np.asarray(cast(Any, value)))
         elif isinstance(value, np.dtype):
             yield str(cast("np.dtype[Any]", value))
-        elif isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
-            yield value.__name__  # and not one that a user made of a function
+        elif _is_numpys_ufunc(value):
+            yield value.__name__
         elif isinstance(value, types.FunctionType):
             yield from self._function(value)
         elif isinstance(value, partial):
@@ -362,6 +362,11 @@ def _is_own(value: object) -> bool:
     else:
         module = getattr(value, "__module__", "")
     return str(module).partition(".")[0] == _PACKAGE
+
+
+def _is_numpys_ufunc(value: object) -> bool:
+    """Whether it is a universal function of NumPy's own, and not one that a user made of a function."""
+    return isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value
 
 
 def _is_jit(value: object) -> bool:

@@ -249,7 +249,8 @@ def load_array(name: str, file: str) -> Array:
             f"found several arrays for input '{name}', expected one; save it with numpy.save",
             where=file,
         )
-    return cast("Array", array.astype(array.dtype.newbyteorder("="), copy=False))
+    found = cast("Array", array)
+    return found.astype(found.dtype.newbyteorder("="), copy=False)
 
 
 def _shapes_of(arrays: dict[str, Array]) -> dict[str, str]:
