@@ -185,6 +185,9 @@ class Tensor(TracedArray):
     def __reduce__(self) -> NoReturn:
         raise self._unusable("a pickled tensor")
 
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
     def __deepcopy__(self, memo: object) -> Tensor:
         return self.copy()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -119,6 +120,14 @@ def copied(x: Any) -> Any:
     return x + part
 
 
+def copied_by_python(x: Any) -> Any:
+    x = x + 0
+    one, other = copy.copy(x), copy.deepcopy(x)
+    one[0] = 5
+    other[1] = 6
+    return x + one * other
+
+
 def not_used_again(x: Any) -> Any:
     x = x + 0
     first, second = x
@@ -142,7 +151,7 @@ def selected(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "function", [swapped_numbers, copied, not_used_again, taken_after, selected]
+    "function", [swapped_numbers, copied, copied_by_python, not_used_again, taken_after, selected]
 )
 def test_what_numpy_computes_alike_is_computed(function: Callable[[Any], Any]):
     np.testing.assert_array_equal(compiled(function), function(X.copy()))
