@@ -109,6 +109,8 @@ class Complex(Pair, TracedArray):
         """The same value, which may be assigned into."""
         return Complex(self.real.copy(), self.imag.copy())
 
+    __copy__ = copy
+
     # NumPy's methods.
 
     def conj(self) -> Any:

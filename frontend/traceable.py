@@ -116,9 +116,11 @@ def _as_numpys(name: str, result: Any, args: Sequence[Any]) -> Any:
         parts = cast("list[Any]", result)
         wholes = args if name in _OF_EACH else args[:1] * len(parts)
         return type(parts)(_as_numpys(name, *pair) for pair in zip(parts, zip(wholes), strict=True))
-    if isinstance(result, Complex) and name in _VIEWS and isinstance(args[0], Complex):
-        for part, whole in zip(result.parts, args[0].parts, strict=True):
-            part.as_view_of(whole)
+    if isinstance(result, Complex) and name != "asarray":
+        result = result.copy()  # a part may be that of an operand: the imaginary one of z + 1
+        if name in _VIEWS and isinstance(args[0], Complex):
+            for part, whole in zip(result.parts, args[0].parts, strict=True):
+                part.as_view_of(whole)
     if not isinstance(result, Tensor):
         return result
     if any(result is arg for arg in args) and name != "asarray":

@@ -66,6 +66,20 @@ def test_an_assignment_into_a_complex_argument_is_refused():
         compiled(complex_argument, X + 1j)
 
 
+@pytest.mark.parametrize(
+    "make", [lambda z: z + 1, np.conj, lambda z: z * 1, lambda z: z.copy(), copy.copy]
+)
+def test_complex_values_that_are_computed_share_no_part(make: Callable[[Any], Any]):
+    def function(z: Any) -> Any:
+        other = make(z)
+        other[0] = 5 + 6j
+        return z, other
+
+    z = X + 1j
+    for found, wanted in zip(compiled(function, z), function(z.copy()), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def slice_returned(x: Any) -> Any:
     x = x + 0
     part = x[:, 1:]
