@@ -112,14 +112,15 @@ _OF_EACH = frozenset(("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3
 
 def _as_numpys(name: str, result: Any, args: Sequence[Any]) -> Any:
     """The result, which says whether an assignment into it would be seen elsewhere in NumPy."""
+    first = args[0] if args else None
     if name in _VIEWS and isinstance(result, list | tuple):
         parts = cast("list[Any]", result)
-        wholes = args if name in _OF_EACH else args[:1] * len(parts)
+        wholes = args if name in _OF_EACH else [first for _ in parts]
         return type(parts)(_as_numpys(name, *pair) for pair in zip(parts, zip(wholes), strict=True))
     if isinstance(result, Complex) and name != "asarray":
         result = result.copy()  # a part may be that of an operand: the imaginary one of z + 1
-        if name in _VIEWS and isinstance(args[0], Complex):
-            for part, whole in zip(result.parts, args[0].parts, strict=True):
+        if name in _VIEWS and isinstance(first, Complex):
+            for part, whole in zip(result.parts, first.parts, strict=True):
                 part.as_view_of(whole)
     if not isinstance(result, Tensor):
         return result
@@ -127,8 +128,8 @@ def _as_numpys(name: str, result: Any, args: Sequence[Any]) -> Any:
         result = result.copy()
     if name in _VIEWS:
         result.shared = VIEW
-        if args and isinstance(args[0], Tensor) and result.shape:
-            result.as_view_of(args[0])
+        if isinstance(first, Tensor) and result.shape:
+            result.as_view_of(first)
     elif name in _OF_NUMBERS and args and all(map(_is_number, args)):
         result.weak = True
     return result
