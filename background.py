@@ -11,6 +11,17 @@ from threading import Event, Lock, Thread
 
 import numpy as np
 
+from .forks import Rank, held_over_forks
+
+
+def try_start(thread: Thread) -> bool:
+    """Start a thread: whether it runs. The system may allow no more of them, and the program may be at its end."""
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
+
 
 class BackgroundThread:
     """
@@ -28,12 +39,9 @@ class BackgroundThread:
 
     def ends_before_forks(self) -> None:
         """Let this process wait for what is left before it is copied, from now on."""
+        held_over_forks(self, Rank.BACKGROUND)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._finish,
-                after_in_parent=self._lock.release,
-                after_in_child=self._go_on_in_child,
-            )
+            os.register_at_fork(after_in_child=self._begin_in_child)
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> Event:
         """Copy an array into another one of its size, which is done when the event is set."""
@@ -56,11 +64,8 @@ class BackgroundThread:
             self._left.append((work, done))
             starts, self._is_running = not self._is_running, True
             self._last = done
-        if starts:
-            try:
-                Thread(target=self._work).start()
-            except RuntimeError:  # the system allows no more of them, or the program is at its end
-                self._work()
+        if starts and not try_start(Thread(target=self._work)):
+            self._work()
         return done
 
     def wait(self) -> None:
@@ -86,14 +91,16 @@ class BackgroundThread:
                 done.set()
             del work
 
-    def _finish(self) -> None:
-        """Wait for what is left, and let nothing be added until the lock is released."""
+    def acquire(self) -> None:
+        """Wait for what is left, and let nothing be added until `release`."""
         self._lock.acquire()
         while self._last is not None and not self._last.is_set():
             self._lock.release()
             self._last.wait()
             self._lock.acquire()
 
-    def _go_on_in_child(self) -> None:
-        self._is_running = False
+    def release(self) -> None:
         self._lock.release()
+
+    def _begin_in_child(self) -> None:
+        self._is_running = False

@@ -12,6 +12,8 @@ from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, dataclass_transform
 
+from .forks import Rank, held_over_forks
+
 T = TypeVar("T")
 
 _COMPILED = ("__init__", "__eq__", "__hash__")
@@ -20,7 +22,7 @@ _MATCH_ARGS = "__match_args__"
 _SIGNATURE = "__signature__"
 _FACTS = (_FIELDS, _MATCH_ARGS, _SIGNATURE)
 
-_lock = RLock()
+_lock = held_over_forks(RLock(), Rank.INNERMOST)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -19,7 +19,7 @@ from .call_site import call_site_text
 from .complex_arrays import Pair, complex_dtype, is_complex_array, is_complex_dtype
 from .numpy_dispatch import TracedArray
 from .operators import call
-from .tensor import MOST_PARTS, Tensor
+from .tensor import MOST_PARTS, Tensor, is_basic
 
 
 class Complex(Pair, TracedArray):
@@ -93,7 +93,11 @@ class Complex(Pair, TracedArray):
         return self.copy()
 
     def __getitem__(self, key: Any) -> Any:
-        return call("__getitem__", self, key)
+        part = call("__getitem__", self, key)
+        for own, whole in zip(part.parts, self.parts, strict=True):
+            if is_basic(key) and own.shape:
+                own.as_view_of(whole)
+        return part
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """As of real values: from here on this name stands for a new value."""
@@ -104,6 +108,8 @@ class Complex(Pair, TracedArray):
     def copy(self) -> Complex:
         """The same value, which may be assigned into."""
         return Complex(self.real.copy(), self.imag.copy())
+
+    __copy__ = copy
 
     # NumPy's methods.
 

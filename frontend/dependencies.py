@@ -158,6 +158,14 @@ _MODULES = frozenset(("math", "numpy", _PACKAGE))
 _ADDRESSES = ("ctypes",)
 """Attributes of arrays that say where they are."""
 
+_OF_JITTED = frozenset(
+    (
+        *("_compiled", "_function", "_last", "_name", "_options"),
+        *("_quick", "_signature", "_threads", "_tracer"),
+    )
+)
+"""The attributes of a jitted function that are not a user's."""
+
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
 _MOST_VALUES = 10_000
@@ -244,7 +252,7 @@ class _Reader:
             yield from self._array(np.asarray(cast(Any, value)))
         elif isinstance(value, np.dtype):
             yield str(cast("np.dtype[Any]", value))
-        elif isinstance(value, np.ufunc):
+        elif _is_numpys_ufunc(value):
             yield value.__name__
         elif isinstance(value, types.FunctionType):
             yield from self._function(value)
@@ -253,6 +261,7 @@ class _Reader:
             yield from self._items([whole.func, whole.args, whole.keywords])
         elif _is_jit(value):
             yield from self.value(value.__wrapped__)
+            yield from self._attributes(value, _OF_JITTED)
         elif isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
             yield value.__name__
         else:
@@ -273,7 +282,7 @@ class _Reader:
         yield f"{value.__module__}.{value.__qualname__}"
 
     def _array(self, value: np.ndarray) -> Iterator[str]:
-        if value.dtype.hasobject or value.dtype.names is not None:
+        if value.dtype.hasobject or value.dtype.names is not None or not value.dtype.isnative:
             raise _UnknownError
         self.arrays.append(value)
         yield f"{value.shape} {value.dtype.name}"
@@ -284,6 +293,7 @@ class _Reader:
             return
         yield from self._code(function.__code__)
         yield from self._items([function.__defaults__, function.__kwdefaults__])
+        yield from self._attributes(function)
         for cell in function.__closure__ or ():
             try:
                 contents = cell.cell_contents
@@ -300,6 +310,16 @@ class _Reader:
         for name in sorted(_imported(function.__code__)):
             yield name
             yield from self._module(import_module(name), names)
+
+    def _attributes(
+        self, function: object, own: frozenset[str] = frozenset()
+    ) -> Iterator[str | bytes]:
+        """What was put on a function, besides its `own` attributes; that of a name of Python's own is not asked for."""
+        given = vars(function)
+        for name in sorted(given.keys() - own):
+            if not name.startswith("__"):
+                yield name
+                yield from self.value(given[name])
 
     def _global(self, value: Any, names: list[str]) -> Iterator[str | bytes]:
         if isinstance(value, types.ModuleType):
@@ -336,7 +356,17 @@ class _Reader:
 
 
 def _is_own(value: object) -> bool:
-    return str(getattr(value, "__module__", "")).partition(".")[0] == _PACKAGE
+    """Whether it is of this package: what `functools.wraps` makes says so of itself."""
+    if isinstance(value, types.FunctionType):
+        module = value.__globals__.get("__name__")
+    else:
+        module = getattr(value, "__module__", "")
+    return str(module).partition(".")[0] == _PACKAGE
+
+
+def _is_numpys_ufunc(value: object) -> bool:
+    """Whether it is a universal function of NumPy's own, and not one that a user made of a function."""
+    return isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value
 
 
 def _is_jit(value: object) -> bool:

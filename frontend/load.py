@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,13 +118,14 @@ def load_model(
 
         data = bytes(file.contents)
         model = model_of(data, path)
+        if places is None or places.is_known:
+            return import_model(model, shapes, constants)
         with ThreadPoolExecutor(1) as beside:  # the weights are hashed without the interpreter
             noted = None
-            if places is not None and not places.is_known:
+            with suppress(RuntimeError):  # of a system that allows no more threads
                 noted = beside.submit(note_of, model, data)
             module = import_model(model, shapes, constants)
-        if places is not None and noted is not None:
-            places.keep(noted.result())
+        places.keep(note_of(model, data) if noted is None else noted.result())
         return module
 
     start = time.perf_counter()

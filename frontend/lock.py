@@ -2,7 +2,9 @@
 
 import threading
 
-lowering_lock = threading.RLock()
+from ..forks import Rank, held_over_forks
+
+lowering_lock = held_over_forks(threading.RLock(), Rank.PROGRAMS)
 """
 Held while a function is traced, lowered or compiled. One for the process: xDSL keeps resources in one
 table, LLVM is called under one lock, so that two at once would not be quicker, and a function may call

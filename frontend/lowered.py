@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..analysis.level import Level
 from ..driver.garbage import collector_paused
@@ -42,7 +42,8 @@ class Lowered:
     `module` may be a function that imports it, and is called when the module is needed; `level` is where it stands, which
     such a function needs; `name` is what messages call it; `options` are what it is compiled for; `seconds` are the steps that
     led to the module. `place_for` says where its compiled code is looked for, and kept. `workers` are to compile its kernels.
-    Each level is lowered when it is first asked for, and kept.
+    Each level is lowered when it is first asked for, and kept. It can be pickled, constants with it, as the text of the level
+    it starts at.
 
     >>> low = sw.jit(lambda x: x * 2, opt="quick").lower(np.ones(2))
     >>> low.compile()(np.array([1.0, 2.0]))
@@ -77,6 +78,12 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name} from {self.level}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As text: operations refer to each other, so that pickle would recurse as deep as a program is long, and the
+        # bytes of constants are in no attribute.
+        with lowering_lock:
+            return _restored, (_text_of(self._at(self.level)), self.level, self.name, self.options)
 
     @property
     def timings(self) -> list[tuple[str, float]]:
@@ -172,21 +179,14 @@ class Lowered:
 
         Raises StepwellError for another name, or a level above the one the program starts at.
         """
-        from xdsl.context import Context
-        from xdsl.dialects.builtin import Builtin
-
-        from ..driver.pass_manager import module_text
         from ..driver.pipelines import as_shown
 
         with lowering_lock:
             if level in (_LLVM_IR, _ASSEMBLY):
                 native = self._native_code()
                 return native.llvm_ir() if level == _LLVM_IR else native.assembly()
-            ctx = Context()
-            ctx.load_dialect(Builtin)
             named = _level_named(level)
-            shown = as_shown(self._at(named), named, self.options)
-            return module_text(shown, ctx).rstrip("\n") + "\n"
+            return _text_of(as_shown(self._at(named), named, self.options))
 
     def compile(
         self,
@@ -393,6 +393,25 @@ class Lowered:
                 self._at(Level.LLVM), target=self.options.machine, quick=self.options.is_quick
             )
         return self._native
+
+
+def _text_of(module: ModuleOp) -> str:
+    """The module as text, with the bytes of its constants."""
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import Builtin
+
+    from ..driver.pass_manager import module_text
+
+    ctx = Context()
+    ctx.load_dialect(Builtin)
+    return module_text(module, ctx).rstrip("\n") + "\n"
+
+
+def _restored(text: str, level: Level, name: str, options: Options) -> Lowered:
+    """A pickled program."""
+    from .text import parse_text
+
+    return Lowered(parse_text(text, name), level=level, name=name, options=options)
 
 
 def _level_of(module: ModuleOp) -> Level:

@@ -44,6 +44,10 @@ class TracedArray(Traced, ArrayOperators):
         return At(self)
 
 
+_IN_PLACE = frozenset(("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
+"""Functions that write into their first argument in NumPy, and return a new value here."""
+
+
 def call_ufunc(
     ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], shown: str
 ) -> Any:
@@ -58,8 +62,17 @@ def call_ufunc(
 def call_function(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """What Stepwell's function of the name of NumPy's gives."""
+    """
+    What Stepwell's function of the name of NumPy's gives. Raises StepwellError for those that change an argument in NumPy, which
+    give nothing.
+    """
     own = numpys(function)
+    if function.__name__ in _IN_PLACE:
+        raise StepwellError(
+            f"found numpy.{function.__name__} on a traced value, expected a function that gives a new value: traced values do "
+            f"not change; write x = stepwell.{function.__name__}(x, …)",
+            where=call_site_text(),
+        )
     try:
         inspect.signature(own).bind(*args, **kwargs)
     except TypeError as error:

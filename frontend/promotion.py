@@ -108,11 +108,30 @@ def scalar_array(scalar: Scalar, dtype: np.dtype) -> np.ndarray:
         limits = np.iinfo(dtype)
         if not limits.min <= scalar <= limits.max:
             raise StepwellError(
-                f"found the Python integer {scalar} beside {dtype}, expected {limits.min} to {limits.max}; "
+                f"found {_integer_text(scalar)} beside {dtype}, expected {limits.min} to {limits.max}; "
                 "convert the tensor with .astype first"
             )
-    with np.errstate(over="ignore"):  # 1e300 beside float32 is inf, as in NumPy
-        return np.asarray(scalar, dtype)
+    try:
+        with np.errstate(over="ignore"):  # 1e300 beside float32 is inf, as in NumPy
+            return np.asarray(scalar, dtype)
+    except OverflowError:
+        raise StepwellError(
+            f"found {_integer_text(scalar)} beside {dtype}, expected one that converts to a float; "
+            "write a float, such as float('inf')"
+        ) from None
+
+
+_MOST_BITS = 128
+"""Of an integer that messages show: Python makes no text of one of many thousands."""
+
+
+def _integer_text(value: Scalar) -> str:
+    is_long = isinstance(value, int) and value.bit_length() > _MOST_BITS
+    return (
+        f"a Python integer of {int(value).bit_length()} bits"
+        if is_long
+        else f"the Python integer {value}"
+    )
 
 
 def float_dtype(dtype: np.dtype) -> np.dtype:

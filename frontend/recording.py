@@ -330,6 +330,7 @@ def _unwrapped(arg: Any, recording: Recording) -> Any:
                 "argument, or return it",
                 where=call_site_text(),
             )
+        arg.check_current()
         return arg.value
     if isinstance(arg, list):
         return [_unwrapped(item, recording) for item in cast("list[Any]", arg)]
@@ -344,6 +345,7 @@ def as_tensor(value: TensorLike, dtype: np.dtype | None = None) -> Tensor:
     """
     recording = _required_recording()
     if isinstance(value, Tensor):
+        value.check_current()
         return value
     if is_scalar(value):
         return recording.scalar(scalar_array(value, dtype or default_dtype(value)))

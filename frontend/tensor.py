@@ -31,6 +31,15 @@ MOST_PARTS = 64
 """How many parts Python may take a tensor apart into, in `x, y, z = points` or a loop that is unrolled."""
 
 
+def is_basic(key: Any) -> bool:
+    """Whether what a key names is a view in NumPy."""
+    return all(isinstance(one, slice | int | EllipsisType | None) for one in _parts(key))
+
+
+def _parts(key: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+
+
 class Tensor(TracedArray):
     """
     A traced value: what will be an array when the compiled function runs.
@@ -42,7 +51,7 @@ class Tensor(TracedArray):
     array(6.)
     """
 
-    __slots__ = ("recording", "shared", "value", "weak")
+    __slots__ = ("recording", "shared", "shows", "value", "weak")
     __array_priority__ = 1000
 
     def __init__(self, value: SSAValue, recording: object):
@@ -51,6 +60,8 @@ class Tensor(TracedArray):
         """What its operation is recorded in."""
         self.shared: str | None = None
         """Why nothing is assigned into it: with whom an array in its place would share its elements."""
+        self.shows: tuple[Tensor, SSAValue] | None = None
+        """Of what NumPy has as a view: the tensor whose elements it shows, and the value that this had then."""
         self.weak = False
         """Whether it stands for a Python number, which takes the dtype of the arrays it meets: see `promotion.py`."""
 
@@ -174,6 +185,9 @@ class Tensor(TracedArray):
     def __reduce__(self) -> NoReturn:
         raise self._unusable("a pickled tensor")
 
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
     def __deepcopy__(self, memo: object) -> Tensor:
         return self.copy()
 
@@ -193,7 +207,7 @@ class Tensor(TracedArray):
     def __setitem__(self, key: Any, value: TensorLike) -> None:
         """
         From here on this name stands for a new value with these elements replaced. Values that were computed from the old
-        one, slices of it too, stay as they are.
+        one stay as they are; of views of it, which NumPy would change, there is no use any more.
         """
         if self.shared is not None:
             raise StepwellError(
@@ -212,16 +226,34 @@ class Tensor(TracedArray):
 
     def copy(self) -> Tensor:
         """The same value, which may be assigned into."""
+        self.check_current()
         return Tensor(self.value, self.recording)
+
+    def as_view_of(self, other: Tensor) -> Tensor:
+        """This tensor, which NumPy has as a view of another one."""
+        self.shared = VIEW
+        self.shows = other.shows or (other, other.value)
+        return self
+
+    def check_current(self) -> None:
+        """Raises StepwellError for a view of what has been assigned into since, where NumPy would show the new elements."""
+        if self.shows is None or self.shows[0].value is self.shows[1]:
+            return
+        raise StepwellError(
+            f"found a use of {self!r}, {VIEW}, which has been assigned into since, expected one before that; copy it "
+            "first: y = x[...].copy()",
+            where=call_site_text(),
+        )
 
     def __pos__(self) -> Tensor:
         return self.copy()
 
     def __getitem__(self, key: Any) -> Tensor:
         part: Tensor = call("__getitem__", self, key)
-        parts = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
-        if all(isinstance(one, slice | int | EllipsisType | None) for one in parts):
-            part.shared = VIEW
+        if is_basic(key):
+            part.as_view_of(self)
+            if not part.shape and EllipsisType not in map(type, _parts(key)):
+                part.shows = None  # a number of NumPy's
         return part
 
     # NumPy's methods.
@@ -323,11 +355,11 @@ class Tensor(TracedArray):
 
     @property
     def real(self) -> Tensor:
-        return self.copy()
+        return self.copy().as_view_of(self)
 
     @property
     def imag(self) -> Tensor:
-        return call("zeros_like", self)
+        return call("zeros_like", self).as_view_of(self)
 
     @property
     def mT(self) -> Tensor:

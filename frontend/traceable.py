@@ -99,20 +99,37 @@ def _rule(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 _VIEWS = frozenset(
     (
         *("reshape", "ravel", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis"),
-        *("expand_dims", "squeeze", "broadcast_to", "diagonal"),
+        *("expand_dims", "squeeze", "broadcast_to", "diagonal", "permute_dims", "unstack"),
+        *("split", "array_split", "hsplit", "vsplit", "dsplit", "broadcast_arrays"),
+        *("atleast_1d", "atleast_2d", "atleast_3d", "flip", "fliplr", "flipud", "rot90"),
     )
 )
 """Functions whose results share their elements with the operand in NumPy."""
 
+_OF_EACH = frozenset(("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d"))
+"""Those of several operands, which have a result for each."""
+
 
 def _as_numpys(name: str, result: Any, args: Sequence[Any]) -> Any:
     """The result, which says whether an assignment into it would be seen elsewhere in NumPy."""
+    first = args[0] if args else None
+    if name in _VIEWS and isinstance(result, list | tuple):
+        parts = cast("list[Any]", result)
+        wholes = args if name in _OF_EACH else [first for _ in parts]
+        return type(parts)(_as_numpys(name, *pair) for pair in zip(parts, zip(wholes), strict=True))
+    if isinstance(result, Complex) and name != "asarray":
+        result = result.copy()  # a part may be that of an operand: the imaginary one of z + 1
+        if name in _VIEWS and isinstance(first, Complex):
+            for part, whole in zip(result.parts, first.parts, strict=True):
+                part.as_view_of(whole)
     if not isinstance(result, Tensor):
         return result
     if any(result is arg for arg in args) and name != "asarray":
         result = result.copy()
     if name in _VIEWS:
         result.shared = VIEW
+        if isinstance(first, Tensor) and result.shape:
+            result.as_view_of(first)
     elif name in _OF_NUMBERS and args and all(map(_is_number, args)):
         result.weak = True
     return result

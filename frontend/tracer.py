@@ -29,7 +29,7 @@ from .performance_warnings import Compilations
 from .promotion import is_scalar, require_supported
 from .recording import as_tensor
 from .structure import COMPLEX_LEAF, Structure, flatten
-from .tensor import Tensor
+from .tensor import ARGUMENT, Tensor
 from .tracing import Trace
 from .user_errors import raise_of_user
 
@@ -48,7 +48,10 @@ def _argument(trace: Trace, array: ndarray, name: str) -> Tensor | Complex:
     if not is_complex_array(array):
         return trace.argument(array.shape, array.dtype, name)
     both = trace.argument((*array.shape, 2), part_dtype(array.dtype), name)
-    return Complex(both[..., 0].copy(), both[..., 1].copy())
+    parts = both[..., 0].copy(), both[..., 1].copy()
+    for part in parts:
+        part.shared = ARGUMENT
+    return Complex(*parts)
 
 
 def _real_parts_in(leaf: Any) -> Any:

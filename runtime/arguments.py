@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -48,11 +49,7 @@ def prepare(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
 
 
 def _as_array(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
-    if isinstance(value, np.ma.MaskedArray):
-        raise StepwellError(
-            f"argument '{spec.name}' of '{function}' is a masked array, expected an array without a mask; "
-            "call .filled() first"
-        )
+    _check_not_masked(function, spec, value, "argument", "call .filled() first")
     if isinstance(value, np.ndarray | np.generic):
         return np.asanyarray(cast(Any, value))
     if isinstance(value, bool | int | float):
@@ -71,6 +68,14 @@ def _as_array(function: str, spec: ArgSpec, value: Any) -> np.ndarray:
         ) from None
 
 
+def _check_not_masked(function: str, spec: ArgSpec, value: Any, what: str, remedy: str) -> None:
+    # What is not imported has made no array; to import it takes longer than many a program.
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
+        raise StepwellError(
+            f"{what} '{spec.name}' of '{function}' is a masked array, expected an array without a mask; {remedy}"
+        )
+
+
 def _number(function: str, spec: ArgSpec, value: bool | int | float) -> np.ndarray:
     """A Python number as a 0-d array of the expected dtype, if that can hold it."""
     if not _holds(spec.dtype, value):
@@ -80,15 +85,15 @@ def _number(function: str, spec: ArgSpec, value: bool | int | float) -> np.ndarr
     return np.asarray(value, spec.dtype)
 
 
-def _check_type(function: str, spec: ArgSpec, array: np.ndarray) -> None:
+def _check_type(function: str, spec: ArgSpec, array: np.ndarray, what: str = "argument") -> None:
     if array.dtype.newbyteorder("=") != spec.dtype:
         raise StepwellError(
-            f"argument '{spec.name}' of '{function}' has dtype {array.dtype}, expected {spec.dtype}; "
+            f"{what} '{spec.name}' of '{function}' has dtype {array.dtype}, expected {spec.dtype}; "
             f"convert it with .astype({spec.dtype})"
         )
     if not spec.fits(array.shape):
         raise StepwellError(
-            f"argument '{spec.name}' of '{function}' has shape {array.shape}, expected "
+            f"{what} '{spec.name}' of '{function}' has shape {array.shape}, expected "
             f"{_shape(spec)}; reshape it, or compile for its shape"
         )
 
@@ -106,7 +111,8 @@ def _check_writable(function: str, spec: ArgSpec, value: Any, what: str) -> np.n
             "to write to; pass one"
         )
     array = cast(np.ndarray, value)
-    _check_type(function, spec, array)
+    _check_not_masked(function, spec, array, what, "pass its .data")
+    _check_type(function, spec, array, what)
     flags = array.flags
     if flags.carray and array.dtype.isnative:  # contiguous, aligned and writable
         return array
@@ -147,6 +153,7 @@ def scalar(function: str, spec: ArgSpec, value: Any) -> int | float | bool:
     """A number passed by value. Raises StepwellError when the parameter's type cannot hold it."""
     from ..dialects.dtypes import is_float_dtype  # late: programs from the cache run without xDSL
 
+    _check_not_masked(function, spec, value, "argument", "pass a number")
     number: Any = value
     if isinstance(value, np.generic | np.ndarray) and not cast(Any, value).shape:
         number = cast(Any, value).item()

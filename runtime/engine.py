@@ -20,6 +20,7 @@ import numpy as np
 from ..cache.folder import compiled_store
 from ..cache.store import Store
 from ..errors import StepwellError
+from ..forks import Rank, held_over_forks
 from ..lowering.llvm_text import EXTERNAL_ALIGNMENT, GOMP_PARALLEL, OPENMP_FUNCTIONS, LLVMText
 from ..targets import large_memory
 from ..targets.pages_ahead import PagesAhead
@@ -34,7 +35,7 @@ from .result_memory import ResultMemory
 if TYPE_CHECKING:
     from ..targets.target import Target
 
-_thread_lock = threading.Lock()
+_thread_lock = held_over_forks(threading.Lock(), Rank.THREAD_POOL)
 
 
 class NativeCode:

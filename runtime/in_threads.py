@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TypeVar
 
+from ..background import try_start
+
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -33,9 +35,8 @@ def in_threads(function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> 
             except BaseException as error:  # raised below, in the thread that asked
                 errors.append(error)
 
-    threads = [Thread(target=work) for _ in range(min(_processors(), len(items)) - 1)]
-    for thread in threads:
-        thread.start()
+    others = [Thread(target=work) for _ in range(min(_processors(), len(items)) - 1)]
+    threads = [thread for thread in others if try_start(thread)]
     work()
     for thread in threads:
         thread.join()

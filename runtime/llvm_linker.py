@@ -14,11 +14,12 @@ from functools import lru_cache
 from llvmlite import binding
 
 from ..errors import StepwellError
+from ..forks import Rank, held_over_forks
 from ..targets.target import Target
 from .elf_linker import LinkedCode
 from .process_symbols import process
 
-_lock = threading.RLock()
+_lock = held_over_forks(threading.RLock(), Rank.LINKER)
 _library_numbers = itertools.count()
 
 

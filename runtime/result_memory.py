@@ -13,6 +13,8 @@ from threading import Lock
 
 import numpy as np
 
+from ..forks import Rank, held_over_forks
+
 MOST_KEPT = 1 << 26
 """Bytes of all that is kept, used or not: as much as the last caches of large servers hold, and little beside a program."""
 
@@ -24,7 +26,7 @@ class ResultMemory:
         self._most = most
         self._kept: dict[int, list[np.ndarray]] = {}
         self._bytes = 0
-        self._lock = Lock()
+        self._lock = held_over_forks(Lock(), Rank.INNERMOST)
 
     def take(self, size: int) -> np.ndarray:
         """
@@ -32,14 +34,15 @@ class ResultMemory:
         now, or new ones. Views of an array refer to the array that has the memory, and so do buffers and DLPack capsules.
         """
         with self._lock:
-            blocks = self._kept.pop(size, [])
+            blocks = self._kept.get(size, [])
             block = _unused(blocks)
             if block is None:
-                block = np.empty(size, np.uint8)
+                block = np.empty(size, np.uint8)  # or MemoryError, and all is as it was
                 if size <= self._most:
                     blocks.append(block)
                     self._bytes += size
             if blocks:
+                self._kept.pop(size, None)
                 self._kept[size] = blocks
             while self._bytes > self._most:
                 self._forget_one()

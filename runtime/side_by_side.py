@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from ..background import try_start
 from ..driver.garbage import collect_much, collect_youngest
 from .worker import receive, send
 
@@ -56,7 +57,8 @@ class Workers:
         with ThreadPoolExecutor(max(1, len(self.processes))) as pool:
             try:
                 for process in self.processes:
-                    pool.submit(work.feed, process)
+                    with suppress(RuntimeError):  # of a system that allows no more threads
+                        pool.submit(work.feed, process)
                 work.do_here(work.left)
                 if self.processes:
                     collect_youngest()  # the processes have work still
@@ -142,10 +144,10 @@ class WorkersAhead:
     def __init__(self, count: int, *imports: str):
         self._processes: list[subprocess.Popen[bytes]] = []
         self._finalizer = weakref.finalize(self, _end, self._processes)
-        _start(self._processes, count, imports)
         self._timer = threading.Timer(_PATIENCE_SECONDS, self._finalizer)
         self._timer.daemon = True
-        self._timer.start()
+        if try_start(self._timer):
+            _start(self._processes, count, imports)
 
     def taken(self) -> list[subprocess.Popen[bytes]]:
         """The processes, which belong to the caller from now on; none of them if they have ended."""

@@ -9,10 +9,12 @@ import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from ..forks import Rank, held_over_forks
+
 if TYPE_CHECKING:
     from llvmlite import binding
 
-_initialize_lock = threading.Lock()
+_initialize_lock = held_over_forks(threading.Lock(), Rank.INNERMOST)
 
 _SLOW_GATHERS = frozenset(
     {

@@ -17,6 +17,7 @@ from typing import Self
 
 import numpy as np
 
+from ..background import try_start
 from .large_memory import HUGE_PAGE, Regions, first_page, mapped
 
 _WORTH_BYTES = 1 << 23
@@ -83,8 +84,8 @@ class PagesAhead:
 
     def _start(self, memory: np.ndarray | None = None) -> None:
         memory = self._memory if memory is None else memory
-        self._thread = Thread(target=self._work, args=(memory,), daemon=True)
-        self._thread.start()
+        thread = Thread(target=self._work, args=(memory,), daemon=True)
+        self._thread = thread if try_start(thread) else None
 
     def _work(self, memory: np.ndarray) -> None:
         ask, start = self._ask, memory.ctypes.data + first_page(memory)

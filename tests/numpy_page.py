@@ -29,8 +29,9 @@ promotion included, at odd sizes and on several dtypes (`tests/unit/numpy_calls.
 - shapes are fixed while tracing. Where the number of results depends on elements (`nonzero`, `unique`, `x[mask]`), a traced
   function gives `size=`, and `bincount` `length=`. On arrays alone they are NumPy's.
 - traced values do not change. What writes into its argument in NumPy returns a copy (`put_along_axis`, `fill_diagonal`,
-  `put`); `x.at[key].set(v)`, `add`, `multiply`, `min` and `max` give new values, and `x[key] = v` in a traced function is
-  such an update of the local name. It is refused where NumPy would show it elsewhere: on arguments and on views.
+  `put`), and is refused under NumPy's own name; `x.at[key].set(v)`, `add`, `multiply`, `min` and `max` give new values, and
+  `x[key] = v` in a traced function is such an update of the local name, as `x += v` is `x = x + v`. It is refused where NumPy
+  would show it elsewhere: on arguments and on views; and so is the use of a view of what has been assigned into since.
 - an index out of range that is known only at run time is moved to the nearest in range; `bincount` leaves it out.
 - where NumPy computes in float16 (the exponential of int8), Stepwell takes float32.
 - complex64 and complex128 are pairs of real values while tracing. Functions marked "also complex" take them; others say so.

@@ -20,6 +20,7 @@ from ..analysis.signature import FunctionLike, FunctionSignature, entry_function
 from ..driver.options import DEFAULT_OPT, OPT_TIERS, Options
 from ..driver.pipelines import lower_to
 from ..errors import StepwellError, location_of
+from ..frontend.array_memory import check_memory
 from ..transforms.numerics import DEFAULT_FP, FP_CONTRACTS
 
 Array = npt.NDArray[Any]
@@ -82,9 +83,15 @@ def add_fp(parser: argparse.ArgumentParser) -> None:
 
 
 def random_inputs(function: FunctionLike, seed: int) -> tuple[Array, ...]:
-    """Inputs of the function's shapes and dtypes, the same for the same seed."""
+    """
+    Inputs of the function's shapes and dtypes, the same for the same seed. Raises StepwellError for those that memory cannot
+    hold.
+    """
     from ..interpreters.harness import random_inputs as generate
 
+    for spec in signature_of(function).inputs:
+        extents = [extent for extent in spec.shape if extent is not None]
+        check_memory(extents, spec.dtype, f"argument '{spec.name}'")
     return generate(function, seed)
 
 

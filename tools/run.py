@@ -216,19 +216,21 @@ def _check_each(
 
 
 def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
-    """`NAME=VALUE` options as pairs. Raises StepwellError for one that is not of that form."""
+    """`NAME=VALUE` options as pairs. Raises StepwellError for one that is not of that form, and for a second of a name."""
     pairs: list[tuple[str, str]] = []
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             example = "NAME=FILE.npy" if option == "--input" else "NAME=2x3xf32"
             raise StepwellError(f"found {option} {text}, expected {option} {example}; write it so")
+        if name in dict(pairs):
+            raise StepwellError(f"found {option} for '{name}' twice, expected it once; drop one")
         pairs.append((name, value))
     return pairs
 
 
 def load_array(name: str, file: str) -> Array:
-    """The array in an .npy file, for the argument of that name. Raises StepwellError when there is none."""
+    """The array in an .npy file, in native byte order, for the argument of that name. Raises StepwellError when there is none."""
     try:
         array: Any = np.load(file, allow_pickle=False)
     except FileNotFoundError as error:
@@ -247,7 +249,8 @@ def load_array(name: str, file: str) -> Array:
             f"found several arrays for input '{name}', expected one; save it with numpy.save",
             where=file,
         )
-    return cast("Array", array)
+    found = cast("Array", array)
+    return found.astype(found.dtype.newbyteorder("="), copy=False)
 
 
 def _shapes_of(arrays: dict[str, Array]) -> dict[str, str]:

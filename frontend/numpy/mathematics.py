@@ -376,9 +376,13 @@ def lcm(x: TensorLike, y: TensorLike, /) -> Tensor:
     >>> sw.lcm([4, 6], 10)
     array([20, 30])
     """
-    a, b = _integers("lcm", x, y)
+    tensors = _integers("lcm", x, y)
+    # The magnitude of the least integer is one without a sign alone, as in NumPy.
+    dtype = tensors[0].dtype
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    a, b = (astype(absolute(one), unsigned) for one in tensors)
     divisor = record(graph.GcdOp, a, b)
-    return absolute(a // maximum(divisor, divisor.dtype.type(1)) * b)
+    return astype(a // maximum(divisor, divisor.dtype.type(1)) * b, dtype)
 
 
 @traceable

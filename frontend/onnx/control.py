@@ -15,6 +15,7 @@ from ..numpy import elementwise, joining, manipulation
 from ..recording import as_tensor, record_all
 from ..regions import UnstableState, region
 from ..tensor import Tensor
+from .movement import axis_of
 from .node import Subgraph
 from .registry import Unsupported, Value, ValueNeeded, integer, is_known, known, onnx_op
 
@@ -94,8 +95,15 @@ def _written_out(
         goes_on = bool(np.any(now))
         iteration += 1
     if not collected and len(node.outputs) > len(state):
-        raise Unsupported("a loop without iterations that collects values")
+        return [*state, *_collected_of_none(state, body)]
     return [*state, *(joining.stack(list(column)) for column in zip(*collected, strict=True))]
+
+
+def _collected_of_none(state: Sequence[Value], body: Subgraph) -> list[np.ndarray]:
+    """What a loop without iterations collects; of an iteration that is recorded for its types nothing is used."""
+    _, *results = _computed(body([np.asarray(0), np.asarray(True), *state]))
+    scanned = results[len(state) :]
+    return [np.zeros((0, *value.shape), value.dtype) for value in scanned]
 
 
 def _scanned(limit: int, carried: Sequence[Value], body: Subgraph, node: Any) -> list[Value]:
@@ -218,14 +226,14 @@ def _states_before(values: Sequence[Value], sequences: int) -> int:
 
 def _axis_first(value: Value, axis: int) -> Value:
     rank = len(value.shape)
-    axis %= rank
+    axis = axis_of(axis, rank)
     rest = [other for other in range(rank) if other != axis]
     return value if axis == 0 else manipulation.transpose(value, (axis, *rest))
 
 
 def _axis_from_first(value: Value, axis: int) -> Value:
     rank = len(value.shape)
-    axis %= rank
+    axis = axis_of(axis, rank)
     order = list(range(1, rank))
     order.insert(axis, 0)
     return value if axis == 0 else manipulation.transpose(value, order)

@@ -134,7 +134,8 @@ class _Importer:
             )
         self._trace.name_arrays(weights)
         frame.values.update(weights)
-        self._nodes(graph.node, frame)
+        inputs = self._names_of_inputs(graph, frame.prefix.rstrip("/"))
+        self._nodes(graph.node, frame, inputs | {one.name for one in graph.initializer})
         return [
             self._value(one.name, frame, graph.node, "an output of the graph")
             for one in graph.output
@@ -163,7 +164,7 @@ class _Importer:
             opsets=opsets_of(function.opset_import, self._model.name),
             bound=attributes,
         )
-        self._nodes(function.node, inner)
+        self._nodes(function.node, inner, {*function.input})
         given = {name for one in function.node for name in one.output} | set(function.input)
         return [
             self._value(name, inner, function.node, "an output of the function")
@@ -199,8 +200,23 @@ class _Importer:
 
     # Nodes.
 
-    def _nodes(self, protos: Sequence[NodeProto], frame: _Frame) -> None:
-        given: set[str] = set()
+    def _names_of_inputs(self, graph: GraphProto, label: str) -> set[str]:
+        names: set[str] = set()
+        for one in graph.input:
+            if one.name in names:
+                raise self._twice(one.name, label)
+            names.add(one.name)
+        return names
+
+    def _twice(self, name: str, label: str) -> StepwellError:
+        return self._error(
+            label,
+            f"found '{shortened(name)}' given a second time, expected each value from one node, input or initializer; "
+            "rename one",
+        )
+
+    def _nodes(self, protos: Sequence[NodeProto], frame: _Frame, given: set[str]) -> None:
+        """Run nodes of which none gives a name that is `given`."""
         for proto in protos:
             self._count += 1
             if self._count > self._max_count:
@@ -212,11 +228,7 @@ class _Importer:
             inputs = [self._value(name, frame, protos, f"node '{label}'") for name in proto.input]
             for name in filter(None, proto.output):
                 if name in given:
-                    raise self._error(
-                        label,
-                        f"found '{shortened(name)}' given a second time, expected each value from one node; "
-                        "rename one",
-                    )
+                    raise self._twice(name, label)
                 given.add(name)
             outer = self._trace.location()
             self._trace.stand_at(label, self._count)
@@ -271,6 +283,7 @@ class _Importer:
                 proto.attribute,
                 frame.bound,
                 subgraph,
+                self._model.folder,
             )
             node = node_of(proto, frame.opsets, frame.prefix, attributes)
             results = self._located(label, self._computed, proto, node, inputs, frame)

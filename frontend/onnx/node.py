@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from onnx import AttributeProto, GraphProto, NodeProto
@@ -50,12 +51,13 @@ def attribute_values(
     attributes: Sequence[AttributeProto],
     bound: Mapping[str, AttributeProto],
     subgraph: Callable[[GraphProto], Subgraph],
+    folder: Path | None,
 ) -> dict[str, Any]:
     """
     The attributes of a node as Python values: numbers, strings, lists, arrays, and graphs that can be run.
 
-    `bound` are the attributes of the call when the node stands in a function. Raises Unsupported for a kind
-    that no operator takes.
+    `bound` are the attributes of the call when the node stands in a function; external data is in the `folder`. Raises
+    Unsupported for a kind that no operator takes.
     """
     values: dict[str, Any] = {}
     for attribute in attributes:
@@ -64,11 +66,13 @@ def attribute_values(
             if attribute.ref_attr_name not in bound:
                 continue  # left out by the caller: the default holds
             attribute = bound[attribute.ref_attr_name]
-        values[name] = _attribute_value(attribute, subgraph)
+        values[name] = _attribute_value(attribute, subgraph, folder)
     return values
 
 
-def _attribute_value(attribute: AttributeProto, subgraph: Callable[[GraphProto], Subgraph]) -> Any:
+def _attribute_value(
+    attribute: AttributeProto, subgraph: Callable[[GraphProto], Subgraph], folder: Path | None
+) -> Any:
     match attribute.type:
         case AttributeProto.FLOAT:
             return float(attribute.f)
@@ -77,7 +81,7 @@ def _attribute_value(attribute: AttributeProto, subgraph: Callable[[GraphProto],
         case AttributeProto.STRING:
             return attribute.s.decode("utf-8", "replace")
         case AttributeProto.TENSOR:
-            return tensor_array(attribute.t, None)
+            return tensor_array(attribute.t, folder)
         case AttributeProto.GRAPH:
             return subgraph(attribute.g)
         case AttributeProto.FLOATS:

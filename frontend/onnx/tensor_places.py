@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from ...errors import StepwellError
 from ...runtime.program_record import contents_digest
@@ -21,17 +23,17 @@ def note_of(model: Model, data: bytes) -> Note:
     files = {"": 0}
     places: dict[str, TensorPlace] = {}
     end = 0
-    for tensor in model.proto.graph.initializer:
+    for tensor in _tensors(model.proto):
         try:
             array = tensor_array(tensor, model.folder)
         except StepwellError:
-            continue  # of an input that was given otherwise
+            continue  # of an input that was given otherwise, or of a node that is not reached
         if isinstance(array, np.memmap):
             name = Path(str(array.filename)).relative_to(model.folder or "").as_posix()
             file, offset = files.setdefault(name, len(files)), array.offset
         else:
-            # Initializers stand in the file in their order: each is looked for behind the one before. Wherever its
-            # bytes are found, they are the ones.
+            # Tensors stand in the file in their order: each is looked for behind the one before. Wherever its bytes
+            # are found, they are the ones.
             raw = tensor.raw_data
             file, offset = 0, _place(raw, data, end) if len(raw) >= LEAST_BYTES else -1
             if offset < 0:
@@ -39,6 +41,32 @@ def note_of(model: Model, data: bytes) -> Note:
             end = offset + len(raw)
         places[contents_digest(array)] = TensorPlace(file, offset, array.dtype.name, array.size)
     return Note(tuple(files)[1:], places)
+
+
+def _tensors(proto: ModelProto) -> Iterator[TensorProto]:
+    """Every tensor of a model, those in functions and in subgraphs too, in the order of their fields in the file."""
+    yield from _tensors_of_graph(proto.graph)
+    for function in proto.functions:
+        yield from _tensors_of_nodes(function.node)
+        yield from _tensors_of_attributes(function.attribute_proto)
+
+
+def _tensors_of_graph(graph: GraphProto) -> Iterator[TensorProto]:
+    yield from _tensors_of_nodes(graph.node)
+    yield from graph.initializer
+
+
+def _tensors_of_nodes(nodes: Iterable[NodeProto]) -> Iterator[TensorProto]:
+    for node in nodes:
+        yield from _tensors_of_attributes(node.attribute)
+
+
+def _tensors_of_attributes(attributes: Iterable[AttributeProto]) -> Iterator[TensorProto]:
+    for attribute in attributes:
+        if attribute.HasField("t"):
+            yield attribute.t
+        if attribute.HasField("g"):
+            yield from _tensors_of_graph(attribute.g)
 
 
 def _place(raw: bytes, data: bytes, start: int) -> int:

@@ -69,6 +69,8 @@ def tensor_array(tensor: TensorProto, folder: Path | None) -> np.ndarray:
         array = numpy_helper.to_array(tensor)
         if array.shape == shape:
             return array if array.dtype == dtype else array.astype(dtype)
+    except MemoryError:
+        raise
     except Exception:  # the package says so in several ways
         pass
     raise StepwellError(

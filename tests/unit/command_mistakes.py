@@ -230,6 +230,15 @@ RUN_MISTAKES = [
         "write it so",
     ),
     mistake(
+        "an argument twice",
+        f"{RUN} --input x=x.npy --input x=y.npy",
+        IDENTITY,
+        "",
+        "found --input for 'x' twice",
+        "expected it once",
+        "drop one",
+    ),
+    mistake(
         "open extent of a generated argument",
         f"{RUN} --random 0",
         function("func.return", "%x: memref<?xf32>"),

@@ -113,6 +113,17 @@ def test_run_repeats_for_the_same_seed(folder: Path, capsys: pytest.CaptureFixtu
     assert outputs[0] == outputs[1] != outputs[2]
 
 
+def test_run_reads_arrays_of_foreign_byte_order(folder: Path) -> None:
+    for name in ("x", "w"):
+        array = np.load(f"{name}.npy")
+        np.save(f"{name}.npy", array.astype(array.dtype.newbyteorder()))
+    for program in ("te.mlir", "te.mlir --interpret"):
+        args = ["run", *program.split(), "--input", "x=x.npy", "--input", "w=w.npy", "-o", "out"]
+        assert main(args) == 0
+        expected = np.load("x.npy") @ np.load("w.npy")
+        np.testing.assert_allclose(np.load("out/result.npy"), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_run_leaves_input_files_alone(folder: Path) -> None:
     assert main(["run", "inplace.mlir", "--input", "x=i.npy", "--check"]) == 0
     np.testing.assert_array_equal(np.load("i.npy"), np.arange(6, dtype=np.int32).reshape(2, 3))

@@ -134,3 +134,14 @@ def test_fmod(dtype):
 def test_refusals():
     with pytest.raises(sw.StepwellError, match="found 'a' for alpha, expected a Python number"):
         sw.elu(X, "a")
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "u4", "i8", "u8"])
+def test_divisors_and_multiples_of_extreme_integers(dtype: str):
+    """Multiples that the dtype does not hold wrap, and the least integer has a magnitude."""
+    limits = np.iinfo(dtype)
+    values = np.array([0, 1, 2, 6, limits.min, limits.max, limits.min + 1, limits.max - 1], dtype)
+    a, b = (one.copy() for one in np.meshgrid(values, values))
+    gcd, lcm = sw.jit(lambda a, b: (sw.gcd(a, b), sw.lcm(a, b)), opt="quick")(a, b)
+    np.testing.assert_array_equal(gcd, np.gcd(a, b))
+    np.testing.assert_array_equal(lcm, np.lcm(a, b))

@@ -244,7 +244,7 @@ FROZEN.flags.writeable = False
         ((None, Y), {}, r"argument 'x' of 'sum' is a NoneType"),
         (("abc", Y), {}, r"argument 'x' of 'sum' is a str"),
         ((2.0, Y), {}, r"has shape \(\), expected \(8,\)"),
-        ((X, Y), {"out": np.empty(7, np.float32)}, r"argument 'r' of 'sum' has shape \(7,\)"),
+        ((X, Y), {"out": np.empty(7, np.float32)}, r"out array 'r' of 'sum' has shape \(7,\)"),
         ((X, Y), {"out": np.empty(8)}, r"has dtype float64"),
         ((X, Y), {"out": (np.empty(8, np.float32),) * 2}, r"with 2 arrays in out=, expected 1"),
         (

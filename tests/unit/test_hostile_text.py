@@ -295,3 +295,12 @@ def test_a_loop_that_is_not_there() -> None:
         schedule.apply("unroll_and_jm(a, 4)")
     with pytest.raises(StepwellError, match=r"found step 'zz', .*; help\(stepwell.Schedule\)"):
         schedule.apply("zz(a, 4)")
+
+
+def test_arguments_that_memory_cannot_hold_are_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in.mlir"
+    path.write_text(f"func.func @f(%x: memref<{2**63 - 1}x6xf32>) {{\n  func.return\n}}\n")
+    assert opt.main([str(path), "-p", "canonicalize", "--check-each"]) == 1
+    assert "error: found argument 'x' of 2.06e+11 GiB" in capsys.readouterr().err

@@ -17,7 +17,7 @@ FLOORS = (
     ("dialects",),
     ("targets",),
     ("cache",),
-    ("background", "errors", "frozen", "lazy", "spelling", "universe", "_version"),
+    ("background", "errors", "forks", "frozen", "lazy", "spelling", "universe", "_version"),
 )
 """From the top down. Each imports from its own floor and from those below."""
 

@@ -147,6 +147,52 @@ def test_external_data_is_part_of_a_model(store: Store, tmp_path: Path):
         result(path)
 
 
+def test_external_data_of_branches_and_attributes_is_part_of_a_model(store: Store, tmp_path: Path):
+    """Where the initializers of the graph have none."""
+
+    def run(factor: float, term: float) -> tuple[bool, Any]:
+        np.full(20, factor, np.float32).tofile(tmp_path / "factor.bin")
+        np.full(20, term, np.float32).tofile(tmp_path / "term.bin")
+        return result(branching(tmp_path / "branches.onnx"))
+
+    for factor, term in ((2, 1), (3, 1), (3, 5)):
+        imported, found = run(factor, term)
+        assert imported
+        np.testing.assert_allclose(found, X * factor + term, rtol=1e-6)
+    assert not run(3, 5)[0]
+
+
+def branching(path: Path) -> Path:
+    """A model with a factor in a branch and a term in a node, which are in files."""
+
+    def external(name: str) -> TensorProto:
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=[20])
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=f"{name}.bin")
+        return tensor
+
+    product = make_tensor_value_info("p", TensorProto.FLOAT, None)
+    nodes = [make_node("Mul", ["x", "factor"], ["p"])]
+    branches = [
+        make_graph(nodes, "then", [], [product], [external("factor")]),
+        make_graph([make_node("Neg", ["x"], ["p"])], "else", [], [product]),
+    ]
+    graph = make_graph(
+        [
+            make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+            make_node("Cast", ["most"], ["c"], to=TensorProto.BOOL),
+            make_node("If", ["c"], ["q"], then_branch=branches[0], else_branch=branches[1]),
+            make_node("Constant", [], ["term"], value=external("term")),
+            make_node("Add", ["q", "term"], ["y"]),
+        ],
+        "branches",
+        [make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 20])],
+        [make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    onnx.save(make_model(graph, opset_imports=[make_opsetid("", 18)]), path)
+    return path
+
+
 @pytest.mark.parametrize("kind", ["models", "programs", "constants", "objects"])
 def test_a_torn_entry_is_made_again(store: Store, model: Path, kind: str):
     _, expected = result(model)

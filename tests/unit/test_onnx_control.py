@@ -114,6 +114,23 @@ def test_a_long_loop_is_a_scan():
     np.testing.assert_array_equal(collected, -sums)
 
 
+@pytest.mark.parametrize("known", ["int64 n = {0}, bool go = {1}", "int64 n = {5}, bool go = {0}"])
+def test_a_loop_without_iterations_collects_nothing(known: str):
+    module = imported(
+        f"""main (float[2] x) => (float[2] y, float[N, 2, 1] all) <{known}, int64[1] axis = {{1}}> {{
+          y, all = Loop (n, go, x) <body = step (int64 i, bool c, float[2] s) => (bool c2, float[2] t, float[2, 1] u) {{
+            c2 = Identity(c)
+            t = Neg(s)
+            u = Unsqueeze(t, axis)
+          }}>
+        }}"""
+    )
+    x = np.array([1, 2], np.float32)
+    last, collected = interpret(module, [x])
+    np.testing.assert_array_equal(last, x)
+    assert collected.shape == (0, 2, 1) and collected.dtype == np.float32
+
+
 def test_scan_along_another_axis_backwards():
     module = imported(
         """main (float[3] s0, float[3, 5] x) => (float[3] s, float[3, 5] y) {
@@ -131,6 +148,15 @@ def test_scan_along_another_axis_backwards():
     last, ys = interpret(module, [start, x])
     np.testing.assert_array_equal(last, sums[:, -1])
     np.testing.assert_array_equal(ys, sums[:, ::-1])
+
+
+def test_a_scan_along_an_axis_that_there_is_not():
+    text = """main (float[3] s0, float[3, 5] x) => (float[3] s) {
+      s = Scan <num_scan_inputs = 1, scan_input_axes = [3],
+                body = step (float[3] a, float[5] b) => (float[3] c) { c = Identity(a) }> (s0, x)
+    }"""
+    with pytest.raises(StepwellError, match="found axis 3 for a tensor of 2 axes"):
+        imported(text)
 
 
 @pytest.mark.parametrize("count", [-1, 3, 2**62])

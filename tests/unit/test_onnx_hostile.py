@@ -18,6 +18,7 @@ from onnx import TensorProto, numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from stepwell import StepwellError
 from stepwell.frontend.onnx import importer
+from stepwell.frontend.onnx.tensors import tensor_array
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -47,6 +48,12 @@ def message_of(path: Path, data: bytes | onnx.ModelProto) -> str:
     message = str(error.value)
     assert "\n" not in message and len(message) < 2000
     return message
+
+
+def _with_inputs(model: onnx.ModelProto, count: int) -> onnx.ModelProto:
+    """The model, with its first input so many times."""
+    model.graph.input.extend([model.graph.input[0]] * (count - 1))
+    return model
 
 
 EXP = make_node("Exp", ["x"], ["y"], "e")
@@ -162,6 +169,18 @@ MODELS = {
         lambda: model_of([make_node("Exp", ["x"], ["y"]), make_node("Neg", ["x"], ["y"], "e")]),
         ":e: found 'y' given a second time",
     ),
+    "an input twice": (
+        lambda: _with_inputs(model_of([EXP]), 2),
+        "found 'x' given a second time",
+    ),
+    "an initializer by a node": (
+        lambda: model_of([EXP], [integers("y", 1)]),
+        ":e: found 'y' given a second time",
+    ),
+    "an input by a node": (
+        lambda: model_of([make_node("Exp", ["x"], ["x"], "e"), make_node("Neg", ["x"], ["y"])]),
+        ":e: found 'x' given a second time",
+    ),
     "no version of operators": (
         lambda: model_of([EXP], opsets=(("z", 1),)),
         ":e: found Exp of ONNX's own operators, expected an opset_import",
@@ -269,6 +288,26 @@ def test_external_data_is_mapped_from_the_folder_of_the_model(tmp_path):
     (tmp_path / "m.onnx").write_bytes(external("sub/w.bin", offset="16").SerializeToString())
     run = sw.load(tmp_path / "m.onnx", opt="quick", cache=False).compile()
     np.testing.assert_array_equal(run(np.zeros((2, 3), np.float32))[1], data[4:7])
+
+
+def test_external_data_of_an_attribute_is_mapped(tmp_path):
+    """As `onnx.save` writes it with `convert_attribute=True`."""
+    data = np.arange(3, dtype=np.float32)
+    data.tofile(tmp_path / "w.bin")
+    tensor = external("w.bin").graph.initializer[0]
+    nodes = [make_node("Constant", [], ["w"], value=tensor), make_node("Add", ["x", "w"], ["y"])]
+    (tmp_path / "m.onnx").write_bytes(model_of(nodes).SerializeToString())
+    run = sw.load(tmp_path / "m.onnx", opt="quick", cache=False).compile()
+    np.testing.assert_array_equal(run(np.zeros((2, 3), np.float32))[1], data)
+
+
+def test_memory_that_there_is_not_is_not_blamed_on_the_bytes(monkeypatch):
+    def fail(_: object) -> np.ndarray:
+        raise MemoryError
+
+    monkeypatch.setattr(numpy_helper, "to_array", fail)
+    with pytest.raises(MemoryError):
+        tensor_array(integers("k", 1, 2), None)
 
 
 @pytest.mark.parametrize(

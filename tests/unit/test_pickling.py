@@ -1,12 +1,16 @@
 """Jitted functions and Executables go to other processes."""
 
+import copy
 import pickle
 import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pytest
 import stepwell as sw
+from onnx import TensorProto
+from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from stepwell import StepwellError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -65,6 +69,50 @@ def test_an_executable_runs_in_another_process(tmp_path):
     )
     assert not done.returncode, done.stderr
     np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), executable(x))
+
+
+def test_a_lowered_program_goes_to_another_process_with_its_constants(tmp_path):
+    weight = np.random.default_rng(0).standard_normal((64, 128), np.float32)
+    low = sw.jit(lambda x: sw.tanh(x @ weight), opt="quick", fp="strict").lower(
+        np.ones((32, 64), np.float32)
+    )
+    low.as_text("asm")  # what it keeps of lower levels stays here
+    (tmp_path / "lowered").write_bytes(pickle.dumps(low))
+    program = (
+        "import pickle, sys, numpy as np\n"
+        "low = pickle.load(open(sys.argv[1] + '/lowered', 'rb'))\n"
+        "np.save(sys.argv[1] + '/result.npy', low.compile()(np.ones((32, 64), np.float32)))\n"
+        "print(low, low.options.fp, low.compile().signature)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True
+    )
+    assert not done.returncode, done.stderr
+    executable = low.compile()
+    assert done.stdout == f"{low} strict {executable.signature}\n"
+    result = executable(np.ones((32, 64), np.float32))
+    np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), result)
+
+
+@pytest.mark.filterwarnings("ignore::stepwell.PerformanceWarning")
+def test_a_long_lowered_program_and_one_of_a_model_are_pickled(tmp_path):
+    def long(x):
+        for _ in range(400):
+            x = x + 1
+        return x
+
+    low = sw.jit(long, opt="quick").lower(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(low)).compile()(X), X + 400)
+    np.testing.assert_array_equal(copy.deepcopy(low).compile()(X), X + 400)
+    graph = make_graph(
+        [make_node("Neg", ["x"], ["y"])],
+        "g",
+        [make_tensor_value_info("x", TensorProto.FLOAT, X.shape)],
+        [make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    onnx.save(make_model(graph, opset_imports=[make_opsetid("", 18)]), tmp_path / "m.onnx")
+    low = pickle.loads(pickle.dumps(sw.load(tmp_path / "m.onnx", opt="quick")))
+    np.testing.assert_array_equal(low.compile()(X), -X)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -124,6 +124,53 @@ def test_closures_and_defaults_are_in_the_digest():
     assert digest(function) != before
 
 
+def scaled(x: Any) -> Any:
+    return x * SCALED.scale
+
+
+SCALED: Any = scaled
+
+
+def test_attributes_of_functions_are_in_the_digest():
+    function: Any = sw.jit(lambda x: scaled(x))
+    digests: set[str | None] = set()
+    for value in (2.0, 3.0, np.ones(3, np.float32)):
+        SCALED.scale = value
+        digests.add(digest(lambda x: scaled(x) + function(x)))
+    function.scale = 1
+    digests.add(digest(lambda x: scaled(x) + function(x)))
+    assert None not in digests and len(digests) == 4
+    SCALED.scale = MODEL
+    assert digest(scaled) is None
+
+
+def test_attributes_of_a_jitted_function_itself_are_not_in_the_digest():
+    function = sw.jit(lambda x: x * 2, opt="quick")
+    before = digest(lambda x: function(x))
+    function(X)
+    assert before is not None and digest(lambda x: function(x)) == before
+
+
+def test_what_wraps_a_function_of_ours_is_in_the_digest():
+    def made(factor: float) -> Callable[..., Any]:
+        @wraps(sw.relu)
+        def wrapper(x: Any) -> Any:
+            return sw.relu(x) * factor
+
+        return lambda x: wrapper(x)
+
+    digests = {digest(made(factor)) for factor in (2.0, 3.0)}
+    assert None not in digests and len(digests) == 2
+
+
+def test_an_array_of_foreign_byte_order_has_no_digest():
+    """Its bytes are those of another one of native order."""
+    array = np.arange(3, dtype=np.float32)
+    assert digest(lambda x: x + array) is not None
+    array = array.astype(array.dtype.newbyteorder())
+    assert digest(lambda x: x + array) is None
+
+
 class Model:
     weight = 2.0
 
@@ -189,6 +236,13 @@ def loads_a_program(x: Any) -> Any:
     return sw.load("program.mlir").compile()(x)
 
 
+DOUBLED = np.frompyfunc(lambda value: value * 2, 1, 1)
+
+
+def calls_a_universal_function_of_python(x: Any) -> Any:
+    return x * DOUBLED(WEIGHTS["scale"])
+
+
 def evaluates(x: Any) -> Any:
     return eval("x * 2")
 
@@ -212,6 +266,7 @@ MODEL = Model()
         asks_where_it_is,
         calls_a_model,
         loads_a_program,
+        calls_a_universal_function_of_python,
         evaluates,
         MODEL,
         MODEL.__call__,

@@ -93,3 +93,18 @@ def test_large_scratch_memory_begins_with_a_huge_page(size: int):
     assert memory.nbytes == size
     assert memory.ctypes.data % (HUGE_PAGE if size >= HUGE_PAGE else EXTERNAL_ALIGNMENT) == 0
     memory[...] = 1
+
+
+def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.MonkeyPatch):
+    memory = ResultMemory()
+    block = memory.take(1000)
+
+    def fail(*_: object) -> np.ndarray:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "empty", fail)
+        with pytest.raises(MemoryError):
+            memory.take(1000)
+    assert memory._kept[1000][0] is block
+    assert memory._bytes == 1000

@@ -186,6 +186,10 @@ OTHER_MISTAKES = {
         x.astype("f2") + x.astype("bfloat16")
     ),
     "found the Python integer 300 beside uint8": lambda x: x.astype("u1") + 300,
+    "found a Python integer of 1329 bits beside float32, expected one that converts": lambda x: (
+        x * 10**400
+    ),
+    "found a Python integer of 16610 bits beside uint8": lambda x: x.astype("u1") + 10**5000,
 }
 
 

@@ -92,6 +92,18 @@ def test_a_masked_array_is_not_taken_without_its_mask() -> None:
         executable(np.ma.masked_array(X, X > 0))
 
 
+def test_a_masked_array_is_not_written_to_with_its_mask_left_as_it_was() -> None:
+    executable = sw.jit(lambda x: x + 1).lower(X).compile()
+    with pytest.raises(StepwellError, match="out array 'add' of 'main' is a masked array"):
+        executable(X, out=np.ma.masked_array(np.zeros_like(X), X > 0))
+
+
+def test_a_masked_number_is_no_number() -> None:
+    text = "func.func @f(%x: memref<1xf32>, %n: f32) {\n  func.return\n}\n"
+    with pytest.raises(StepwellError, match="argument 'n' of 'f' is a masked array"):
+        sw.load(text).compile()(np.zeros(1, np.float32), np.ma.masked)
+
+
 # NumPy's promotion in sums and products
 
 
