@@ -29,6 +29,7 @@ from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
 from .operations import (
     blocks_of,
+    body_of,
     is_of_scalars,
     last_operands,
     operands_of,
@@ -227,7 +228,7 @@ class Scop:
     def inside(self, op: Operation) -> list[Access]:
         """The accesses of the operation and of everything in its regions."""
         if type(op) is loop.ForOp:
-            own = self._loops.get(id(op.regions[0].block))
+            own = self._loops.get(id(body_of(op)))
             if own is not None:
                 depth = len(own) - 1
                 return [a for a in self.accesses if len(a.loops) > depth and a.loops[depth] is op]

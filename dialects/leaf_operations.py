@@ -336,9 +336,13 @@ def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
     op._operands = SSAValues(operands)
     uses: list[Use] = []
     for index, operand in enumerate(operands):
-        # As `add_use` does. What a constructor has set is faster to read than what the class has for it.
-        first = operand.first_use
-        operand.first_use = use = Use(op, index, None, first)
+        # As its constructor and `add_use` do, in the same order, so that what all uses have is kept in one way.
+        use, first = object.__new__(Use), operand.first_use
+        use._operation = op
+        use._index = index
+        use._prev_use = None
+        use._next_use = first
+        operand.first_use = use
         if first is not None:
             first._prev_use = use
         uses.append(use)

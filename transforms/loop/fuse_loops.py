@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.dependence import Dependence
+from ...analysis.operations import body_of
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
 from ...dialects.loop import LoopKind, kind_attribute
@@ -105,7 +106,7 @@ class FuseLoopsPlan:
             else:
                 second.induction_variable.replace_all_uses_with(variable)
         first, second = pairs[-1]
-        move_body(second, first.body.block)
+        move_body(second, body_of(first))
         replace_loop(self.second, ())
 
     def _bound(self, exprs: Sequence[AffineExpr], back: int = 0) -> BoundExprs:

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.operations import body_of
 from ...analysis.regions import Box, region_of
 from ...analysis.signature import is_of_caller
 from ...dialects import loop
@@ -128,7 +129,7 @@ class PrefetchPlan:
     def apply(self) -> SomeLoops:
         """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
         at = self.parts.innermost if self.parts else self.at
-        first = at.body.block.first_op
+        first = body_of(at).first_op
         assert first is not None
         builder = Builder(InsertPoint.before(first))
         dims = [dim_expr(n) for n in range(len(self.values))]
@@ -158,7 +159,7 @@ class PrefetchPlan:
                 continue
             for_op = loop.ForOp(next(names), 0, last_one + 1, step=step, kind=LoopKind.PARALLEL)
             made.append(builder.insert(for_op))
-            last = for_op.body.block.last_op
+            last = body_of(for_op).last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
             along.append(dim_expr(len(values)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...analysis.operations import body_of
 from ...dialects import loop
 from ...dialects.affine_atoms import dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
@@ -83,9 +84,9 @@ class SplitPlan:
             name=self.inner,
             body=for_op.detach_region(0),
         )
-        last = outer.body.block.last_op
+        last = body_of(outer).last_op
         assert last is not None
-        outer.body.block.insert_op_before(inner, last)
+        body_of(outer).insert_op_before(inner, last)
         replace_loop(for_op, [outer])
         return outer, inner
 

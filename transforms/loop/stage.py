@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.alias import is_allocation
 from ...analysis.extremes import never_runs
+from ...analysis.operations import body_of
 from ...analysis.regions import Box, BoxSpace, region_of, touched
 from ...analysis.scop import Access
 from ...dialects import loop
@@ -93,7 +94,7 @@ class StagePlan:
 
     def _ends(self) -> tuple[InsertPoint, InsertPoint]:
         """The places of the copies: the ends of the loop's body, or around what uses the copy."""
-        body = self.at.body.block
+        body = body_of(self.at)
         if isinstance(self.at, loop.ForOp) and not self.is_part:
             first, last = body.first_op, body.last_op
             assert first is not None and last is not None
@@ -135,7 +136,7 @@ class StagePlan:
                 continue
             for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
             made.append((axis, builder.insert(for_op)))
-            last = for_op.body.block.last_op
+            last = body_of(for_op).last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
             offsets.append(dim_expr(len(variables)))
@@ -377,7 +378,7 @@ def _is_over(op: Operation, variable: SSAValue) -> bool:
 
 def _users(at: At, accesses: Sequence[Access]) -> list[Operation]:
     """The operations of the body of `at` that hold the accesses, in order."""
-    body = at.body.block
+    body = body_of(at)
     holders = {body.find_ancestor_op_in_block(access.op) for access in accesses}
     return [op for op in body.ops if op in holders]
 
@@ -398,12 +399,12 @@ def _check_left_out(
     """
     inside, every = accesses
     users = _users(at, inside)
-    first, last = (at.body.block.get_operation_index(op) for op in (users[0], users[-1]))
+    first, last = (body_of(at).get_operation_index(op) for op in (users[0], users[-1]))
     between = [
         access
         for access in every
         if access not in inside
-        and first <= at.body.block.get_operation_index(_users(at, [access])[0]) <= last
+        and first <= body_of(at).get_operation_index(_users(at, [access])[0]) <= last
     ]
     for sources, sinks in ((inside, between), (between, inside)):
         writes = [access for access in sources if access.is_write]

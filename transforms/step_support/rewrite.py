@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
 from ...analysis.operations import (
+    body_of,
     last_operands,
     operands_before_and_after,
     operands_of,
@@ -346,9 +347,7 @@ def _dimensions_from(offset: int) -> list[AffineExpr]:
 
 def body_ops(op: loop.ForOp) -> list[Operation]:
     """The operations of a loop's body without its terminator."""
-    return [
-        inner for inner in operations_of(op.regions[0].block) if type(inner) is not loop.YieldOp
-    ]
+    return [inner for inner in operations_of(body_of(op)) if type(inner) is not loop.YieldOp]
 
 
 def move_body(source: loop.ForOp, target: Block) -> None:

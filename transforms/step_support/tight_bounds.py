@@ -28,6 +28,9 @@ from ...dialects.affine_text import compact
 from ...dialects.leaf_operations import map_of
 from .rewrite import BoundExprs, lower_bound, set_bounds, upper_bound
 
+BoundTerms = tuple[Sequence[AffineExpr] | None, Sequence[AffineExpr] | None]
+"""A lower and an upper bound over the parameters and the loops' variables, None where they are not affine."""
+
 
 def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """
@@ -40,10 +43,14 @@ def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundE
 
 
 def tightened(
-    outside: Frame, lower: BoundExprs, upper: BoundExprs, step: int
+    outside: Frame,
+    lower: BoundExprs,
+    upper: BoundExprs,
+    step: int,
+    terms: BoundTerms | None = None,
 ) -> tuple[BoundExprs, BoundExprs]:
-    """The same of bounds that a loop may get."""
-    low_terms, high_terms = outside.terms(*lower), outside.terms(*upper)
+    """The same of bounds that a loop may get; `terms` are both in its surroundings, where they are known."""
+    low_terms, high_terms = terms or (outside.terms(*lower), outside.terms(*upper))
     if low_terms is None or high_terms is None:
         return _simplified(lower), _simplified(upper)
     kept_lows = kept_highs = (0,)
