@@ -61,7 +61,7 @@ def touched_box(
     """
     if around.parameters or place.private > depth:
         return None
-    if DYNAMIC_INDEX in shape or None in place.subscripts:
+    if DYNAMIC_INDEX in shape or not place.is_affine:
         return None
     inner = _inner_loops(around, depth)
     if inner is None:

@@ -425,17 +425,13 @@ def _copy_of_block(block: Block, values: dict[int, SSAValue]) -> Block:
         new._name = arg._name
     op = block._first_op
     while op is not None:
-        copy = _copy_of_plain(op, values) if _is_plain(op) else _clone(op, values)
-        if copy.regions:
-            made.add_op(copy)
-        else:
-            append_leaf(made, copy)
+        append_leaf(made, _copy_of_plain(op, values) if _is_plain(op) else _clone(op, values))
         op = op._next_op
     return made
 
 
 def append_leaf(block: Block, op: Operation) -> None:
-    """As `block.add_op`, for a new operation: without regions it has no block in it."""
+    """As `block.add_op`, for a new operation: the block is not in it."""
     last = block._last_op
     op.parent = block
     op._prev_op = last

@@ -165,8 +165,12 @@ class _Work:
         found = self._loads.get(nest)
         if found is None:
             trips, found = self.trips_by_variable(nest), list[tuple[SSAValue, set[SSAValue], int]]()
-            for load in operations_of_kinds(nest, {loop.LoadOp}):
-                if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
+            inside = operations_of_kinds(nest, {loop.LoadOp})
+            loads = [load for load in inside if isinstance(load, loop.LoadOp)]
+            buffers = dict.fromkeys([load.buffer for load in loads])
+            made = {buffer for buffer in buffers if nest.is_ancestor(buffer.owner)}
+            for load in loads:
+                if load.buffer not in made:
                     values = set(load.operands_)
                     count = prod(trips.get(value, 1) for value in values)
                     found.append((load.buffer, values, count))

@@ -13,6 +13,7 @@ from ...analysis.dependence import Dependence
 from ...analysis.operations import body_of
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
+from ...dialects.leaf_operations import insert_leaf_before
 from ...dialects.loop import LoopKind, kind_attribute
 from ...dialects.schedule.steps import FuseLoops
 from ...frozen import frozen
@@ -73,7 +74,7 @@ class FuseLoopsPlan:
         assert block is not None
         for op in self.before:
             op.detach()
-            block.insert_op_before(op, self.first)
+            insert_leaf_before(block, op, self.first)
         for op in reversed(self.after):
             op.detach()
             block.insert_op_after(op, self.second)

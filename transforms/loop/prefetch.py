@@ -26,6 +26,7 @@ from ...dialects.affine_substitution import (
     used_dims,
 )
 from ...dialects.dtypes import bit_width
+from ...dialects.leaf_operations import inserted
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
@@ -158,7 +159,7 @@ class PrefetchPlan:
                 along.append(constant_expr(0))
                 continue
             for_op = loop.ForOp(next(names), 0, last_one + 1, step=step, kind=LoopKind.PARALLEL)
-            made.append(builder.insert(for_op))
+            made.append(inserted(builder, for_op))
             last = body_of(for_op).last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
@@ -168,10 +169,11 @@ class PrefetchPlan:
         exprs = [sum_of(low, each) for low, each in zip(exprs, position, strict=True)]
         subscripts, values = added_up(exprs, values)
         map_ = AffineMap(len(values), 0, tuple(subscripts))
-        builder.insert(
+        inserted(
+            builder,
             loop.PrefetchOp(
                 self.buffer, map_, values, is_write=self.is_written, locality=self.locality
-            )
+            ),
         )
         return SomeLoops(tuple(loop_handle(self.nest, op) for op in made))
 

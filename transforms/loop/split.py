@@ -7,6 +7,7 @@ from ...dialects import loop
 from ...dialects.affine_atoms import dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.affine_substitution import difference, plus
+from ...dialects.leaf_operations import insert_leaf_before
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
 from ...frozen import frozen
@@ -86,7 +87,7 @@ class SplitPlan:
         )
         last = body_of(outer).last_op
         assert last is not None
-        body_of(outer).insert_op_before(inner, last)
+        insert_leaf_before(body_of(outer), inner, last)
         replace_loop(for_op, [outer])
         return outer, inner
 

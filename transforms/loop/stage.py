@@ -22,6 +22,7 @@ from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_substitution import difference, plus, product
 from ...dialects.dtypes import is_float
+from ...dialects.leaf_operations import inserted
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
@@ -73,7 +74,7 @@ class StagePlan:
     def apply(self) -> StagedBuffer:
         make_serial(self.serial)
         front, back = (Builder(point) for point in self._ends())
-        scratch = front.insert(loop.AllocOp(self.scope, self.type)).buffer
+        scratch = inserted(front, loop.AllocOp(self.scope, self.type)).buffer
         loop.set_buffer_name(scratch, self.name)
         for access in self.accesses:
             self._redirect(access, scratch)
@@ -135,7 +136,7 @@ class StagePlan:
                 offsets.append(constant_expr(0))
                 continue
             for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
-            made.append((axis, builder.insert(for_op)))
+            made.append((axis, inserted(builder, for_op)))
             last = body_of(for_op).last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
@@ -148,15 +149,15 @@ class StagePlan:
             len(values), 0, tuple(low + off for low, off in zip(moved, offsets, strict=True))
         )
         if not into_scratch:
-            value = builder.insert(loop.LoadOp(scratch, here, variables)).result
+            value = inserted(builder, loop.LoadOp(scratch, here, variables)).result
             value = self._converted_back(builder, value, there, values)
-            builder.insert(loop.StoreOp(value, self.buffer, there, values))
+            inserted(builder, loop.StoreOp(value, self.buffer, there, values))
             return made
         if isinstance(self.conversion, Summed | Accumulated):
             value = self.conversion.zero(builder)
         else:
             value = self._loaded(builder, offsets if fill else None, there, values)
-        builder.insert(loop.StoreOp(value, scratch, here, variables))
+        inserted(builder, loop.StoreOp(value, scratch, here, variables))
         return made
 
     def _converted_back(
@@ -167,7 +168,7 @@ class StagePlan:
             return value
         before = None
         if self.copies_in:
-            before = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+            before = inserted(builder, loop.LoadOp(self.buffer, there, values)).result
         element = memref_type(self.buffer).get_element_type()
         return self.conversion.copied_back(builder, value, before, element)
 
@@ -233,11 +234,11 @@ class StagePlan:
             Region(Block([zero, loop.YieldOp(zero.result)])),
             [element],
         )
-        return builder.insert(guarded).outputs[0]
+        return inserted(builder, guarded).outputs[0]
 
     def _load(self, builder: Builder, there: AffineMap, values: Sequence[SSAValue]) -> SSAValue:
         """An element of the buffer, as the copy holds it."""
-        value = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+        value = inserted(builder, loop.LoadOp(self.buffer, there, values)).result
         if isinstance(self.conversion, Extended):
             return self.conversion.copied_in(builder, value)
         return value

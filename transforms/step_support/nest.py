@@ -58,7 +58,7 @@ class Listing:
         args = body_of(self._function).args
         found: list[SSAValue] = [arg for arg in args if type(arg.type) is MemRefType]
         for op in self.operations:
-            if op.results and not is_of_scalars(type(op)):
+            if op.results and type(op) is not loop.LoadOp and not is_of_scalars(type(op)):
                 found += [result for result in op.results if type(result.type) is MemRefType]
         return found
 
