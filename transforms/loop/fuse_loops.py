@@ -78,9 +78,12 @@ class FuseLoopsPlan:
         for op in reversed(self.after):
             op.detach()
             block.insert_op_after(op, self.second)
-        copier = Copier(self.nest)
-        fronts = [self._part(part, copier) for part in self.parts if part.is_front]
-        backs = [self._part(part, copier) for part in self.parts if not part.is_front]
+        fronts: list[loop.ForOp] = []
+        backs: list[loop.ForOp] = []
+        if self.parts:
+            copier = Copier(self.nest)
+            fronts = [self._part(part, copier) for part in self.parts if part.is_front]
+            backs = [self._part(part, copier) for part in self.parts if not part.is_front]
         insert_before(self.first, fronts)
         insert_after(self.second, backs)
         self._merge()
