@@ -10,7 +10,7 @@ import islpy as isl
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.affine_isl import variable
-from ...analysis.counters import linear
+from ...analysis.counters import counters, extent, linear, minus
 from ...analysis.domains import (
     REMEMBERED,
     Around,
@@ -85,6 +85,10 @@ def _needed_bounds(
     fewer += [(every_low, some) for some in _without_one(every_high)]
     if all(_differs(seen, *some, step) for some in fewer):
         return every_low, every_high  # as is seen at once of most
+    if step == len(lows) == 1 and len(highs) == 2 and seen and _runs(seen[0]):
+        apart = _apart(*highs, outside)
+        if apart is not None:
+            return every_low, [0 if apart > 0 else 1]
     pairs = (*combinations(lows, 2), *combinations(highs, 2))
     forms = [linear(difference(a, b), outside) for a, b in pairs]
     seen = _values(lows, highs, corners(outside, forms))
@@ -102,6 +106,22 @@ def _needed_bounds(
         )
 
     return kept_lows, _needed(upper, are_highs_enough)
+
+
+def _runs(values: tuple[list[int], list[int]]) -> bool:
+    """Whether a loop of such bounds has an iteration."""
+    return max(values[0]) < min(values[1])
+
+
+def _apart(first: AffineExpr, second: AffineExpr, where: Around) -> int | None:
+    """How far the second is above the first at least, or below, where it is seen always to be one of both; never 0."""
+    a, b = linear(first, where), linear(second, where)
+    if a is None or b is None:
+        return None
+    low, high = extent(minus(b, a), counters(where).ranges)
+    if low is not None and low > 0:
+        return low
+    return high if high is not None and high < 0 else None
 
 
 def _without_one(every: Sequence[int]) -> list[list[int]]:
