@@ -8,6 +8,7 @@ what it has.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -32,8 +33,8 @@ def constant_expr(value: int) -> AffineExpr:
 
 def binary_expr(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """The same as `AffineBinaryOpExpr(kind, lhs, rhs)`, as it is written."""
-    made = object.__new__(AffineBinaryOpExpr)
-    own = made.__dict__
+    made: Any = object.__new__(AffineBinaryOpExpr)
+    own: dict[str, object] = made.__dict__
     own["kind"] = kind
     own["lhs"] = lhs
     own["rhs"] = rhs

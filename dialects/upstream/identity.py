@@ -11,6 +11,6 @@ from xdsl.irdl import IRDLOperation
 def compare_as_objects() -> None:
     """Give these classes the methods of any object."""
     for kind in (SSAValue, BlockArgument, IRDLOperation):
-        kind.__eq__ = object.__eq__
-        kind.__hash__ = object.__hash__
+        for method in ("__eq__", "__hash__"):
+            setattr(kind, method, getattr(object, method))
     AffineBinaryOpKind.__hash__ = object.__hash__
