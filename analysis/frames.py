@@ -77,7 +77,7 @@ class Frame:
             return list(exprs)
         dims: list[AffineExpr] = []
         for operand in operands:
-            term = self.term(operand)
+            term = self.variables.get(operand) or self.term(operand)
             if term is None:
                 return None
             dims.append(term)
