@@ -14,7 +14,12 @@ from functools import lru_cache
 from math import gcd
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind, AffineExpr
+from xdsl.ir.affine import (
+    AffineConstantExpr,
+    AffineConstraintExpr,
+    AffineConstraintKind,
+    AffineExpr,
+)
 
 from ..dialects.affine_atoms import dim_expr
 from ..dialects.affine_bounds import Range, linear_form
@@ -61,7 +66,7 @@ def touched_box(
     """
     if around.parameters or place.private > depth:
         return None
-    if DYNAMIC_INDEX in shape or None in place.subscripts:
+    if DYNAMIC_INDEX in shape or not place.is_affine:
         return None
     inner = _inner_loops(around, depth)
     if inner is None:
@@ -232,6 +237,8 @@ class _InnerLoops:
 
     def over(self, expr: AffineExpr) -> Linear | None:
         """An expression of the loops' variables; None for one that is not linear."""
+        if type(expr) is AffineConstantExpr:  # as most bounds are
+            return (0,) * (len(self.variables[0][0]) if self.variables else 0), expr.value
         form = linear_form(expr, len(self.variables))
         return None if form is None else combined(form, self.variables)
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
+    AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
 )
@@ -137,6 +138,8 @@ def range_of(expr: AffineExpr, around: Around) -> Range:
 
 
 def _over(known: Counters, expr: AffineExpr) -> Linear | None:
+    if type(expr) is AffineConstantExpr:  # as most bounds are
+        return (0,) * len(known.ranges), expr.value
     form = linear_form(expr, len(known.ranges))
     return None if form is None else known.over(form)
 

@@ -156,7 +156,7 @@ class Dependence:
         found = _within(*self._ends, len(self.common_loops)) if self.is_later else None
         return None if found is None else self._named(found)
 
-    @property
+    @cached_property
     def _ends(self) -> tuple[Around, Place | None, Around, Place | None]:
         if self.source.buffer is not self.sink.buffer:
             return self.source.around, None, self.sink.around, None

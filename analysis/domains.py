@@ -165,6 +165,11 @@ class Place:
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
+    @cached_property
+    def is_affine(self) -> bool:
+        """Whether all subscripts are."""
+        return all(subscript is not None for subscript in self.subscripts)
+
     @staticmethod
     @lru_cache(REMEMBERED)
     def of(private: int, subscripts: tuple[AffineExpr | None, ...]) -> Place:

@@ -18,6 +18,7 @@ from ..frozen import frozen_in_types
 from .affine_isl import applied
 from .domains import Around, BranchPart, LoopPart
 from .operations import (
+    body_of,
     operands_before_and_after,
     operands_of,
     operations_in,
@@ -76,7 +77,7 @@ class Frame:
             return list(exprs)
         dims: list[AffineExpr] = []
         for operand in operands:
-            term = self.term(operand)
+            term = self.variables.get(operand) or self.term(operand)
             if term is None:
                 return None
             dims.append(term)
@@ -143,7 +144,7 @@ class Frames:
 
     def in_loop(self, op: loop.ForOp, outer: Frame) -> Frame:
         """That of the body of a loop that stands in a frame."""
-        return self._in_body(op, op.regions[0].block, outer)
+        return self._in_body(op, body_of(op), outer)
 
     def _in_body(self, op: loop.ForOp, block: Block, outer: Frame) -> Frame:
         operands = operands_of(op)

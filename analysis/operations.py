@@ -84,6 +84,13 @@ def operations_of(block: Block) -> list[Operation]:
     return found
 
 
+def body_of(op: Operation) -> Block:
+    """The only block of an operation's first region: `op.regions[0].block`, which looks for others first."""
+    block = op.regions[0]._first_block
+    assert block is not None
+    return block
+
+
 def blocks_of(op: Operation) -> list[Block]:
     """The blocks of an operation's regions, as they are now, in order."""
     found: list[Block] = []

@@ -29,6 +29,7 @@ from .domains import Around, Moment, Place, element_map, time_map, touched
 from .frames import Frame, Frames
 from .operations import (
     blocks_of,
+    body_of,
     is_of_scalars,
     last_operands,
     operands_of,
@@ -83,7 +84,7 @@ class Access:
     def exact(self) -> bool:
         """Whether the element is known: all subscripts are affine."""
         kind = type(self.op)
-        return (kind is loop.LoadOp or kind is loop.StoreOp) and None not in self.place.subscripts
+        return (kind is loop.LoadOp or kind is loop.StoreOp) and self.place.is_affine
 
     @property
     def certain(self) -> bool:
@@ -227,10 +228,12 @@ class Scop:
     def inside(self, op: Operation) -> list[Access]:
         """The accesses of the operation and of everything in its regions."""
         if type(op) is loop.ForOp:
-            own = self._loops.get(id(op.regions[0].block))
+            own = self._loops.get(id(body_of(op)))
             if own is not None:
                 depth = len(own) - 1
                 return [a for a in self.accesses if len(a.loops) > depth and a.loops[depth] is op]
+        if op is self.function:
+            return [*self.accesses]
         if not op.regions:
             return self.of(op)
         return [access for access in self.accesses if op.is_ancestor(access.op)]
@@ -300,11 +303,11 @@ def groups_that_may_meet(scop: Scop) -> list[list[Access]]:
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
     """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
     map_ = op.map.data
-    known = [frame.term(operand) for operand in last_operands(op, map_.num_dims)]
-    if None not in known:
-        terms = cast("list[AffineExpr]", known)
-        return tuple([substituted(expr, terms) for expr in map_.results])
-    zero = constant_expr(0)
+    operands = last_operands(op, map_.num_dims)
+    affine = frame.terms(map_.results, operands)
+    if affine is not None:
+        return tuple(affine)
+    known, zero = [frame.term(operand) for operand in operands], constant_expr(0)
     terms = [term or zero for term in known]
     return tuple(
         None

@@ -1,14 +1,22 @@
 """
-Affine dimensions and numbers, the same object each time.
+Affine dimensions and numbers, the same object each time, and what is made of two expressions.
 
-Steps ask for them by the thousand, and to make a frozen object takes several times as long as to find it.
+Steps ask for them by the thousand, and to make a frozen object takes several times as long as to find it, or as to fill in
+what it has.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+)
 
 
 @lru_cache(maxsize=256)
@@ -21,3 +29,13 @@ def dim_expr(position: int) -> AffineExpr:
 def constant_expr(value: int) -> AffineExpr:
     """The same as `AffineExpr.constant(value)`."""
     return AffineConstantExpr(value)
+
+
+def binary_expr(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """The same as `AffineBinaryOpExpr(kind, lhs, rhs)`, as it is written."""
+    made: Any = object.__new__(AffineBinaryOpExpr)
+    own: dict[str, object] = made.__dict__
+    own["kind"] = kind
+    own["lhs"] = lhs
+    own["rhs"] = rhs
+    return made

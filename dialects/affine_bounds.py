@@ -16,7 +16,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from .affine_atoms import constant_expr, dim_expr
+from .affine_atoms import binary_expr, constant_expr, dim_expr
 from .affine_substitution import plus, product, quotient, remainder, sum_of
 from .int64 import is_int64
 
@@ -99,12 +99,12 @@ def linear_sum(expr: AffineExpr, num_dims: int) -> AffineExpr | None:
         if factor:
             term: AffineExpr = dim_expr(position)
             if factor != 1:
-                term = AffineBinaryOpExpr(_MUL, term, constant_expr(factor))
-            result = term if result is None else AffineBinaryOpExpr(_ADD, result, term)
+                term = binary_expr(_MUL, term, constant_expr(factor))
+            result = term if result is None else binary_expr(_ADD, result, term)
     number = constant_expr(linear[1])
     if result is None:
         return number
-    return AffineBinaryOpExpr(_ADD, result, number) if linear[1] else result
+    return binary_expr(_ADD, result, number) if linear[1] else result
 
 
 def bounds(expr: AffineExpr, ranges: Sequence[Range]) -> Range:
@@ -166,7 +166,7 @@ def without_divisions(
         ):
             return constant_expr(-(-lhs.value // rhs.value))
         case _:
-            return AffineBinaryOpExpr(expr.kind, lhs, rhs)
+            return binary_expr(expr.kind, lhs, rhs)
 
 
 def _divides(expr: AffineExpr) -> bool:

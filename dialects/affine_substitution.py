@@ -17,7 +17,7 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
-from .affine_atoms import constant_expr
+from .affine_atoms import binary_expr, constant_expr
 
 _ADD, _MUL = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
 
@@ -130,7 +130,7 @@ def _sum(a: AffineExpr, b: AffineExpr) -> AffineExpr:
             return a
         if type(a) is AffineBinaryOpExpr and a.kind is _ADD and type(a.rhs) is AffineConstantExpr:
             return _sum(a.lhs, constant_expr(a.rhs.value + b.value))
-    return AffineBinaryOpExpr(_ADD, a, b)
+    return binary_expr(_ADD, a, b)
 
 
 def _product(a: AffineExpr, b: AffineExpr) -> AffineExpr:
@@ -148,11 +148,11 @@ def _product(a: AffineExpr, b: AffineExpr) -> AffineExpr:
             return _product(a.lhs, constant_expr(a.rhs.value * b.value))
         if a.kind is _ADD:
             return _sum(_product(a.lhs, b), _product(a.rhs, b))
-    return AffineBinaryOpExpr(_MUL, a, b)
+    return binary_expr(_MUL, a, b)
 
 
 def _quotient(kind: AffineBinaryOpKind, a: AffineExpr, b: AffineExpr) -> AffineExpr:
     """A floordiv, ceildiv or mod as xDSL simplifies it: worked out for two numbers."""
     if type(a) is AffineConstantExpr or type(b) is not AffineConstantExpr:
         return AffineExpr.binary(kind, a, b)
-    return AffineBinaryOpExpr(kind, a, b)
+    return binary_expr(kind, a, b)

@@ -336,9 +336,13 @@ def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
     op._operands = SSAValues(operands)
     uses: list[Use] = []
     for index, operand in enumerate(operands):
-        # As `add_use` does. What a constructor has set is faster to read than what the class has for it.
-        first = operand.first_use
-        operand.first_use = use = Use(op, index, None, first)
+        # As its constructor and `add_use` do, in the same order, so that what all uses have is kept in one way.
+        use, first = object.__new__(Use), operand.first_use
+        use._operation = op
+        use._index = index
+        use._prev_use = None
+        use._next_use = first
+        operand.first_use = use
         if first is not None:
             first._prev_use = use
         uses.append(use)
@@ -421,17 +425,13 @@ def _copy_of_block(block: Block, values: dict[int, SSAValue]) -> Block:
         new._name = arg._name
     op = block._first_op
     while op is not None:
-        copy = _copy_of_plain(op, values) if _is_plain(op) else _clone(op, values)
-        if copy.regions:
-            made.add_op(copy)
-        else:
-            append_leaf(made, copy)
+        append_leaf(made, _copy_of_plain(op, values) if _is_plain(op) else _clone(op, values))
         op = op._next_op
     return made
 
 
 def append_leaf(block: Block, op: Operation) -> None:
-    """As `block.add_op`, for a new operation: without regions it has no block in it."""
+    """As `block.add_op`, for a new operation: the block is not in it."""
     last = block._last_op
     op.parent = block
     op._prev_op = last

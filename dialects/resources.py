@@ -39,7 +39,7 @@ from ..targets.large_memory import Regions
 from .dtypes import element_type, numpy_dtype
 from .leaf_operations import leaf
 from .resource_handles import decoded, forget, handle_of, remember, storage
-from .shaped import contiguous
+from .shaped import contiguous, dense_tensor
 
 INLINE_LIMIT = 64
 """Constants of more elements than this, unless all are equal, are kept beside the text."""
@@ -348,7 +348,7 @@ def tensor_elements(
 ) -> ElementsAttr:
     """The attribute holding `array` as a tensor of its own shape and dtype; the others are as for `declare`."""
     array = np.asarray(array)
-    type_ = TensorType(element_type(array.dtype), array.shape)
+    type_ = dense_tensor(element_type(array.dtype), array.shape)
     return numpy_to_elements(array, type_, hint, loan, is_ours=is_ours, copies_later=copies_later)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, MemRefType, NoneAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 ElementT = TypeVar("ElementT", bound=Attribute)
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 Tensor: TypeAlias = TensorType[Attribute]
 Buffer: TypeAlias = MemRefType[Attribute]
@@ -53,13 +54,30 @@ def row_major(element: ElementT, shape: Sequence[int]) -> MemRefType[ElementT]:
     return cast("MemRefType[ElementT]", _row_major(element, tuple(shape)))
 
 
+def dense_tensor(element: ElementT, shape: Sequence[int]) -> TensorType[ElementT]:
+    """As `TensorType(element, shape)`, likewise."""
+    return cast("TensorType[ElementT]", _dense_tensor(element, tuple(shape)))
+
+
 @lru_cache(maxsize=1024)
 def _row_major(element: Attribute, shape: tuple[int, ...]) -> Buffer:
-    made: Buffer = object.__new__(MemRefType)
-    parameters = ArrayAttr([IntAttr(size) for size in shape]), element, _PLAIN, _PLAIN
-    names = "shape", "element_type", "layout", "memory_space"
-    for name, value in zip(names, parameters, strict=True):
-        object.__setattr__(made, name, value)
+    return _unchecked(
+        MemRefType, shape=_sizes(shape), element_type=element, layout=_PLAIN, memory_space=_PLAIN
+    )
+
+
+@lru_cache(maxsize=1024)
+def _dense_tensor(element: Attribute, shape: tuple[int, ...]) -> Tensor:
+    return _unchecked(TensorType, shape=_sizes(shape), element_type=element, encoding=_PLAIN)
+
+
+def _sizes(shape: tuple[int, ...]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr([IntAttr(size) for size in shape])
+
+
+def _unchecked(kind: type[AttributeT], **parameters: Attribute) -> AttributeT:
+    made: Any = object.__new__(kind)
+    made.__dict__.update(parameters)
     return made
 
 

@@ -26,10 +26,10 @@ def remembered(function: Callable[[A], T]) -> Callable[[A], T]:
     by_identity: dict[int, tuple[A, T]] = {}
 
     def look_up(attribute: A) -> T:
-        known = by_identity.get(id(attribute))
-        if known is not None:
-            return known[1]
-        answer = by_content(attribute)
+        try:
+            return by_identity[id(attribute)][1]
+        except KeyError:
+            answer = by_content(attribute)
         if len(by_identity) >= CAPACITY:
             by_identity.clear()
         by_identity[id(attribute)] = attribute, answer

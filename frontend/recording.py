@@ -23,6 +23,7 @@ from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
 from ..dialects.int64 import is_int64
 from ..dialects.resources import ElementsAttr, Loan, is_changed, tensor_elements
+from ..dialects.shaped import dense_tensor
 from ..errors import StepwellError
 from ..runtime.in_threads import in_threads
 from .active import active
@@ -87,7 +88,7 @@ class Recording:
 
     def new_value(self, shape: Sequence[int], dtype: np.dtype, hint: str) -> Tensor:
         """A value from outside: a new argument of the block."""
-        type_ = TensorType(element_type(dtype), shape)
+        type_ = dense_tensor(element_type(dtype), shape)
         value = self.block.insert_arg(type_, len(self.block.args))
         value.name_hint = valid_hint(hint)
         tensor = Tensor(value, self)

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ..analysis.effects import has_no_effect
-from ..analysis.operations import blocks_of, operands_of, operations_in, operations_of
+from ..analysis.operations import blocks_of, body_of, operands_of, operations_in, operations_of
 from ..dialects import loop
 from .lane_count import LaneCounter, is_written_out, lane_count
 
@@ -65,7 +65,7 @@ def is_alike(for_op: loop.ForOp, lanes_of: LaneCounter) -> bool:
     if count is None or count < LEAST_ALIKE or operands_of(for_op):
         return False
     return _is_same_in_all(for_op, lanes_of) and any(
-        type(op) is loop.ForOp for op in operations_of(for_op.regions[0].block)
+        type(op) is loop.ForOp for op in operations_of(body_of(for_op))
     )
 
 
@@ -73,7 +73,7 @@ def _is_same_in_all(for_op: loop.ForOp, lanes_of: LaneCounter) -> bool:
     """Whether the variable is in subscripts alone, and all that is inside is accesses, arithmetic and vector loops."""
     if not all(type(use.operation) in _ACCESSES for use in for_op.induction_variable.uses):
         return False
-    body = operations_of(for_op.regions[0].block)
+    body = operations_of(body_of(for_op))
     return all(_is_same_each_time(op, lanes_of) for op in body)
 
 

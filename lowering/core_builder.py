@@ -215,12 +215,12 @@ class CoreBuilder:
 
     def is_invariant(self, value: SSAValue) -> bool:
         """Whether it does not depend on the loop whose body the block is."""
-        return isinstance(self._loop, scf.ForOp) and block_of(value) is not self.block
+        return type(self._loop) is scf.ForOp and block_of(value) is not self.block
 
     def _home(
         self,
         operands: Sequence[SSAValue],
-        may_leave: Callable[[CoreLoop], bool] = lambda loop: isinstance(loop, scf.ForOp),
+        may_leave: Callable[[CoreLoop], bool] = lambda loop: type(loop) is scf.ForOp,
     ) -> tuple[CoreBuilder, CoreLoop | None]:
         """The outermost place for what depends on these; None is the end of its block, else it is before a loop."""
         builder, loop = self, None

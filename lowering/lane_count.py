@@ -13,7 +13,7 @@ from xdsl.traits import is_side_effect_free
 
 from ..analysis.effects import has_no_effect
 from ..analysis.neighbours import chosen_loads
-from ..analysis.operations import operands_before_and_after, operations_of
+from ..analysis.operations import body_of, operands_before_and_after, operations_of
 from ..dialects import loop
 from ..dialects.affine_bounds import linear_form
 from ..dialects.affine_substitution import substituted
@@ -47,7 +47,7 @@ def lane_count(for_op: loop.ForOp) -> int | None:
     if len(for_op.lower_map.data.results) != 1 or len(for_op.upper_map.data.results) != 1:
         return None
     count = constant_count(for_op)
-    if count is None or not 1 <= count <= MOST_LANES or not _can_run(for_op.regions[0].block):
+    if count is None or not 1 <= count <= MOST_LANES or not _can_run(body_of(for_op)):
         return None
     return None if chosen_loads(for_op) is None else count
 
@@ -81,7 +81,7 @@ def _can_run(block: Block) -> bool:
             continue
         match op:
             case loop.ForOp():
-                if not (op.mode is None or is_written_out(op)) or not _can_run(op.regions[0].block):
+                if not (op.mode is None or is_written_out(op)) or not _can_run(body_of(op)):
                     return False
             case loop.IfOp():
                 if not all(_can_run(inner) for r in op.regions for inner in r.blocks):
@@ -136,7 +136,7 @@ class LaneBlock:
 
 def lane_block(outer: loop.ForOp) -> LaneBlock | None:
     """The loop and the one inside of it, when both are vector loops and some load is across."""
-    inner = outer.regions[0].block.first_op
+    inner = body_of(outer).first_op
     if not isinstance(inner, loop.ForOp) or not isinstance(inner.next_op, loop.YieldOp):
         return None
     both = (outer, inner)
@@ -240,7 +240,7 @@ def _is_ready(load: loop.LoadOp, outer: loop.ForOp, inner: loop.ForOp) -> bool:
     values: list[SSAValue] = list(load.operands_)
     block, parent = load.parent_block(), load.parent_op()
     while parent is not inner:
-        if not isinstance(parent, loop.IfOp) or block is not parent.regions[0].block:
+        if not isinstance(parent, loop.IfOp) or block is not body_of(parent):
             return False
         values += parent.condition_operands
         block, parent = parent.parent_block(), parent.parent_op()

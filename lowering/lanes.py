@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineConstraintKind
 
 from ..analysis.affine_isl import applied
 from ..analysis.masks import known_lanes
-from ..analysis.operations import operands_of, operations_of
+from ..analysis.operations import body_of, operands_of, operations_of
 from ..analysis.reductions import ReductionUpdate
 from ..dialects import loop
 from ..dialects.combiner import Combiner
@@ -61,7 +61,7 @@ def convert_lanes(
     Registers hold powers of two, and LLVM takes other vectors to pieces badly: 12 lanes are 8, then 4. These
     may run one after the other, as the iterations do in order.
     """
-    skipped, body = 0, for_op.regions[0].block
+    skipped, body = 0, body_of(for_op)
     for count in powers_of_two(lanes):
         values = LaneValues(scalar, for_op, skipped, count, builder)
         LaneConverter(values).convert(body, builder)
@@ -130,10 +130,10 @@ class LaneConverter:
     def _for(self, op: loop.ForOp, builder: CoreBuilder) -> None:
         if is_written_out(op):
             for inside in self.scalar.open_copies(op, builder):
-                self.convert(op.regions[0].block, inside)
+                self.convert(body_of(op), inside)
             return
         inside = self.scalar.open_for(op, builder)
-        self.convert(op.regions[0].block, inside)
+        self.convert(body_of(op), inside)
         inside.append(scf.YieldOp, ())
 
     def _elementwise(self, op: Operation, builder: CoreBuilder) -> None:

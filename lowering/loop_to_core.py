@@ -19,7 +19,7 @@ from ..analysis.alias import Aliases
 from ..analysis.dominance import reachable_order
 from ..analysis.interleaved import LaneStores, lane_stores
 from ..analysis.levels import Level
-from ..analysis.operations import operands_of, operations_in, operations_of
+from ..analysis.operations import body_of, operands_of, operations_in, operations_of
 from ..analysis.reductions import ReductionUpdate, Updates, find_running
 from ..dialects import loop
 from ..dialects.affine_bounds import Range
@@ -194,16 +194,16 @@ class FunctionConverter:
             return
         if form.is_written_out:
             for inside in self.open_copies(op, builder):
-                self.convert(op.regions[0].block, inside)
+                self.convert(body_of(op), inside)
             return
         inside = self.open_for(op, builder)
         if not _runs_on_threads(op):
-            self.convert(op.regions[0].block, inside)
+            self.convert(body_of(op), inside)
             inside.append(scf.YieldOp, ())
             return
         body = inside.block
         self.parallel.append(body)
-        self.convert(op.regions[0].block, inside)
+        self.convert(body_of(op), inside)
         self.parallel.pop()
         inside.append(scf.ReduceOp, ())
 

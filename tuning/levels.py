@@ -31,7 +31,7 @@ class Nest:
 
 def is_in(inner: LoopHandle, outer: LoopHandle) -> bool:
     """Whether a loop is another, or stands inside of it."""
-    return not outer.is_gone and (inner == outer or inner in inner.copies_in(outer))
+    return not outer.is_gone and (inner == outer or (not inner.is_gone and inner.stands_in(outer)))
 
 
 def last_of(s: Session, loop: LoopHandle) -> LoopHandle:

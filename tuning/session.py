@@ -9,6 +9,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ..analysis.operations import body_of
 from ..dialects import loop
 from ..dialects.schedule import Step
 from ..transforms.step_support.handles import (
@@ -121,7 +122,7 @@ def _chain(outermost: loop.ForOp, length: int) -> list[loop.ForOp]:
     """A loop and the first loops of the bodies inside of it, at most so many."""
     chain = [outermost]
     while len(chain) < length:
-        inner = loops_of(chain[-1].regions[0].block)
+        inner = loops_of(body_of(chain[-1]))
         if not inner:
             break
         chain.append(inner[0])

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..analysis.memory_plan import bytes_of
-from ..analysis.operations import operations_in, operations_of_kinds
+from ..analysis.operations import body_of, operations_in, operations_of_kinds
 from ..analysis.plans.cost import kept_bytes
 from ..analysis.plans.threads import (
     AWAKE_SECONDS,
@@ -101,7 +101,7 @@ def _written(nest: loop.ForOp) -> set[SSAValue]:
 def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
     """The loops, or in the place of one over blocks of a sum those in its body: each block has its own team."""
     for op in loops:
-        inner = loops_of(op.regions[0].block)
+        inner = loops_of(body_of(op))
         if op.kind.data is LoopKind.PARALLEL or not inner:
             yield op
         else:
@@ -110,14 +110,14 @@ def _within_sums(loops: Iterable[loop.ForOp]) -> Iterator[loop.ForOp]:
 
 def top_loops(s: Session) -> list[loop.ForOp]:
     """The outermost loops of the function, in order."""
-    return loops_of(s.nest.function.body.block)
+    return loops_of(body_of(s.nest.function))
 
 
 def _shared(s: Session) -> dict[SSAValue, int]:
     function = s.nest.function
     marks = function.arg_attrs.data if function.arg_attrs else ()
     found = zip(
-        function.body.block.args, (mark.data.get(loop.SHARED) for mark in marks), strict=False
+        body_of(function).args, (mark.data.get(loop.SHARED) for mark in marks), strict=False
     )
     return {value: said.value.data for value, said in found if isinstance(said, IntegerAttr)}
 
@@ -149,7 +149,7 @@ class _Work:
         """How often the innermost loops inside run their bodies, at most: their work, in multiply-adds."""
         found = self._of.get(for_op)
         if found is None:
-            inner = loops_of(for_op.regions[0].block)
+            inner = loops_of(body_of(for_op))
             count = self.trips(for_op)[1] or 0
             found = self._of[for_op] = count * (sum(map(self.of, inner)) if inner else 1)
         return found
@@ -158,15 +158,19 @@ class _Work:
         """The greatest number of iterations of each loop of a nest, by its variable."""
         inside = operations_of_kinds(nest, {loop.ForOp})
         loops = [op for op in (nest, *inside) if isinstance(op, loop.ForOp)]
-        return {op.regions[0].block.args[0]: self.trips(op)[1] or 0 for op in loops}
+        return {body_of(op).args[0]: self.trips(op)[1] or 0 for op in loops}
 
     def loads_from_outside(self, nest: loop.ForOp) -> list[tuple[SSAValue, set[SSAValue], int]]:
         """Of the loads in a nest from buffers that are not made in it: the buffer, the values that it moves with, and how often it runs."""
         found = self._loads.get(nest)
         if found is None:
             trips, found = self.trips_by_variable(nest), list[tuple[SSAValue, set[SSAValue], int]]()
-            for load in operations_of_kinds(nest, {loop.LoadOp}):
-                if isinstance(load, loop.LoadOp) and not nest.is_ancestor(load.buffer.owner):
+            inside = operations_of_kinds(nest, {loop.LoadOp})
+            loads = [load for load in inside if isinstance(load, loop.LoadOp)]
+            buffers = dict.fromkeys([load.buffer for load in loads])
+            made = {buffer for buffer in buffers if nest.is_ancestor(buffer.owner)}
+            for load in loads:
+                if load.buffer not in made:
                     values = set(load.operands_)
                     count = prod(trips.get(value, 1) for value in values)
                     found.append((load.buffer, values, count))
@@ -241,7 +245,7 @@ def _inside_on_threads(
     s.parallel(s.handle(chain[-1]))
     each = seconds / max(work.of(chain[0]), 1)
     for around, inside in pairwise(chain):
-        for op in loops_of(around.regions[0].block):
+        for op in loops_of(body_of(around)):
             own = work.of(op) * each * (COPYING if work.is_copy(op) else 1)
             if op is not inside and pays(own):
                 _parallel(s, work, target, op, own, serial)
@@ -290,7 +294,7 @@ def _outermost(
     waiting: float,
 ) -> float:
     """What a nest takes with the last of several loops in each other on threads, as the outermost one."""
-    beside = sum(len(loops_of(op.regions[0].block)) - 1 for op in chain[:-1])
+    beside = sum(len(loops_of(body_of(op))) - 1 for op in chain[:-1])
     return seconds_outermost(trips, seconds, target, share, waiting, beside)
 
 
@@ -374,7 +378,7 @@ def _kept(nest: loop.ForOp, target: Target) -> float:
 
 def _moved(nest: loop.ForOp, for_op: loop.ForOp, buffer: SSAValue) -> set[int]:
     """The dimensions of a buffer along which a loop moves what its nest reads and writes there."""
-    variable, moved = for_op.regions[0].block.args[0], set[int]()
+    variable, moved = body_of(for_op).args[0], set[int]()
     for op in _accesses(nest, buffer):
         used = [n for n, value in enumerate(op.operands_) if value is variable]
         for n, expr in enumerate(op.map.data.results):
@@ -387,7 +391,7 @@ def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
     The bytes of buffers from outside of a nest that each iteration of one of its loops reads the same part of: no more of a buffer
     than the iterations of the loops that its loads move with.
     """
-    variable = for_op.regions[0].block.args[0]
+    variable = body_of(for_op).args[0]
     moving, elements = set[SSAValue](), Counter[SSAValue]()
     for buffer, values, count in work.loads_from_outside(nest):
         moving |= {buffer} if variable in values else set()
@@ -406,7 +410,7 @@ def _free_loops(work: _Work, for_op: loop.ForOp | None) -> list[loop.ForOp]:
     found: list[loop.ForOp] = []
     while for_op is not None and for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None:
         found.append(for_op)
-        inner = loops_of(for_op.regions[0].block)
+        inner = loops_of(body_of(for_op))
         if len(inner) > 1:
             inner = [max(inner, key=work.of)]
         for_op = next(iter(inner), None)

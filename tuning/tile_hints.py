@@ -14,6 +14,7 @@ from ..analysis.plans.terms_written_out import (
 from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import SplitLoops
+from ..transforms.step_support.nest import regions_around
 from .levels import is_in
 from .session import Session, Tail
 
@@ -96,7 +97,7 @@ class Hints:
         loops = [loop for loop in around if loop.trips != 1]
         for summed in self._sums:
             terms = self.terms(summed)
-            if not any(terms.op.is_ancestor(use) for use in uses):
+            if not any(terms.op in regions_around(use) for use in uses):
                 continue
             then = next((loop for loop in loops if is_in(terms, loop)), None)
             if then and summed not in self._parts and self._is_of_parts(ahead):

@@ -147,7 +147,7 @@ class Access:
 
     @property
     def is_affine(self) -> bool:
-        return None not in self.subscripts
+        return all(subscript is not None for subscript in self.subscripts)
 
     @property
     def is_permutation(self) -> bool:

@@ -8,7 +8,7 @@ the model of its time, stand in `contraction_plan.py` and `contraction_cost.py`.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush, nsmallest
 from itertools import islice
@@ -85,6 +85,9 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
         _offer_plans(found, problem.turned, target, turned=True)
     return tuple(found.plans)
 
+
+Tile = tuple[int, int]
+"""MR and NR."""
 
 Number = tuple[int, ...]
 """Of a plan: that of its tile, that of its blocks among those with this tile, and its own among those with these blocks."""
@@ -192,25 +195,16 @@ class _Domains:
         panels of B stay in L1 where wide ones do not, and may need no copy. And the best of those for which A needs no packing,
         where all of these have more rows than L1 keeps side by side.
         """
-        model, tiles = self.model, [*self.tiles()]
-        best = self._best_of(tiles, TILES_TRIED)
+        model = self.model
+        tiles = {tile: model.whole_tiles_time(*tile) for tile in self.tiles()}
+        best = _best_of(model, tiles, TILES_TRIED)
         widths = {nr for _, nr in best}
         for width in sorted({nr for _, nr in tiles if nr < max(widths)} - widths):
-            best += self._best_of([tile for tile in tiles if tile[1] == width], 1)
+            best += _best_of(model, {t: least for t, least in tiles.items() if t[1] == width}, 1)
         if any(model.reads_rows(mr) for mr, _ in best):
             return best
-        return best + self._best_of([tile for tile in tiles if model.reads_rows(tile[0])], 1)
-
-    def _best_of(self, tiles: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
-        """The best `n` of some tiles: of the others no more is worked out than what whole tiles take."""
-        least = [self.model.whole_tiles_time(*tile) for tile in tiles]
-        found: list[tuple[float, int]] = []
-        for number in sorted(range(len(tiles)), key=least.__getitem__):
-            if len(found) == n and least[number] > found[-1][0] * ROUNDED:
-                break
-            insort(found, (self.model.tile_time(*tiles[number]), number))
-            del found[n:]
-        return [tiles[number] for _, number in found]
+        near = {t: least for t, least in tiles.items() if model.reads_rows(t[0])}
+        return best + _best_of(model, near, 1)
 
     def completed(
         self, mr: int, nr: int, turned: bool, sums_in: str = ""
@@ -487,3 +481,14 @@ class _Domains:
         if not right.is_in_order:
             return choices
         return [(False, can_peel), *choices]
+
+
+def _best_of(model: Model, tiles: Mapping[Tile, float], n: int) -> list[Tile]:
+    """The best `n` of some tiles, which take so long at least: of the others no more than that is worked out."""
+    found: list[tuple[float, int, Tile]] = []
+    for number, (tile, least) in sorted(enumerate(tiles.items()), key=lambda each: each[1][1]):
+        if len(found) == n and least > found[-1][0] * ROUNDED:
+            break
+        insort(found, (model.tile_time(*tile), number, tile))
+        del found[n:]
+    return [tile for _, _, tile in found]

@@ -12,7 +12,7 @@ from math import inf
 from ...lazy import cached_property
 from .contraction_hints import asks_for_rows
 from .contraction_plan import ContractionPlan, Innermost
-from .contraction_rates import ContractionRates
+from .contraction_rates import Beyond, ContractionRates
 from .contraction_result import computed_part
 from .cost import restart_seconds
 
@@ -82,15 +82,22 @@ class LeastWaits(ContractionRates):
 
     def _streaming(self, plan: ContractionPlan, times: float) -> float:
         """Seconds that tiles wait at least where so many times all of A comes, packed or by columns."""
-        problem, share = self.problem, self.far_share(self.problem.left)
+        share, bytes_, far, begun = self._far_left
         if not share or not times:
             return 0.0
-        bytes_ = min(problem.left.element_bytes, problem.left.stored_bytes)
-        elements = problem.m * problem.k
-        coming, far = elements * times, self.beyond_of(elements * bytes_)
-        begun = restart_seconds(self.core.page_bytes, inf, far.begun)
+        problem = self.problem
+        coming = problem.m * problem.k * times
         stalled = self.stall(coming, bytes_, far.rate, min(plan.nr, problem.n))
         return share * (stalled + coming * bytes_ * (self.waiting_left + begun))
+
+    @cached_property
+    def _far_left(self) -> tuple[float, int, Beyond, float]:
+        """The part of A that is beyond L2, the least bytes of its elements, where all of it is, and the seconds that each byte waits for a new page."""
+        problem, left = self.problem, self.problem.left
+        bytes_ = min(left.element_bytes, left.stored_bytes)
+        far = self.beyond_of(problem.m * problem.k * bytes_)
+        begun = restart_seconds(self.core.page_bytes, inf, far.begun)
+        return self.far_share(left), bytes_, far, begun
 
     def _reading_columns(self, plan: ContractionPlan, times: float) -> float:
         """The same where columns are read as they are."""
@@ -103,15 +110,14 @@ class LeastWaits(ContractionRates):
 
     def _reading_rows(self, plan: ContractionPlan, times: float) -> float:
         """The same where its rows are read as they are, or are asked for, and are streams of their own."""
-        problem, left = self.problem, self.problem.left
-        bytes_, elements = min(left.element_bytes, left.stored_bytes), problem.m * problem.k
-        far, uses = self.beyond_of(elements * bytes_), min(plan.nr, problem.n)
+        problem, (share, bytes_, far, _) = self.problem, self._far_left
+        elements, uses = problem.m * problem.k, min(plan.nr, problem.n)
         late = self.late(elements * times, bytes_, far.rate, uses)
         waiting = elements * times * bytes_ * self.waiting_left
         seconds = late if asks_for_rows(self, problem, plan) else max(late, waiting)
         (near, _), _ = self.brought(plan, packs_right=False)
         tiles = -(-problem.n // plan.nr)
-        return self.far_share(left) * seconds + elements * tiles * near * self.waiting_near
+        return share * seconds + elements * tiles * near * self.waiting_near
 
     def _waiting_for_right(self, plan: ContractionPlan) -> float:
         """

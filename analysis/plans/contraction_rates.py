@@ -285,8 +285,12 @@ class ContractionRates:
 
     def computing(self, uses: int) -> float:
         """Seconds in which an element takes part in so many multiply-adds."""
-        peak = self.rates.tile_near.core * 4 / self.problem.right.element_bytes
-        return 2 * uses / peak
+        return 2 * uses / self._peak
+
+    @cached_property
+    def _peak(self) -> float:
+        """Operations of tiles in a second."""
+        return self.rates.tile_near.core * 4 / self.problem.right.element_bytes
 
     def refetched(self, bytes_: float, uses: int) -> float:
         """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def
 
@@ -14,7 +13,7 @@ from ..dtypes import is_bool
 from ..interfaces import Array, DefinedInTe
 from ..leaf_operations import fill
 from ..scalar import ScalarBuilder
-from ..shaped import Tensor, shape_of, tensor_type
+from ..shaped import Tensor, dense_tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.index_maps import broadcast_indices, dims
 from ..te.reads import Iterator
@@ -54,7 +53,7 @@ class MatmulOp(GraphOp, DefinedInTe, RowWise):
     @classmethod
     def infer_type(cls, lhs: Tensor, rhs: Tensor) -> Tensor:
         """The result type. Raises VerifyException for shapes that do not multiply."""
-        return TensorType(lhs.get_element_type(), matmul(lhs.get_shape(), rhs.get_shape()))
+        return dense_tensor(lhs.get_element_type(), matmul(lhs.get_shape(), rhs.get_shape()))
 
     def inferred_types(self) -> Sequence[Tensor]:
         return (self.infer_type(tensor_type(self.lhs), tensor_type(self.rhs)),)

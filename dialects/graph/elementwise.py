@@ -6,13 +6,13 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyAttr, VarConstraint, operand_def, result_def
 
 from ..interfaces import DefinedInTe, Elementwise
 from ..scalar import ScalarBuilder
-from ..shaped import Tensor, shape_of, tensor_type
+from ..shaped import Tensor, dense_tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.index_maps import broadcast_indices, dims
 from .base import GraphOp, Value, splat_number
@@ -111,7 +111,7 @@ class BinaryElementwiseOp(ElementwiseOp, ABC):
     def infer_type(cls, lhs: Tensor, rhs: Tensor) -> Tensor:
         """The result type. Raises VerifyException for shapes that do not broadcast."""
         element = cls.result_element(lhs.get_element_type())
-        return TensorType(element, broadcast(lhs.get_shape(), rhs.get_shape()))
+        return dense_tensor(element, broadcast(lhs.get_shape(), rhs.get_shape()))
 
     def inferred_types(self) -> Sequence[Tensor]:
         return (self.infer_type(tensor_type(self.lhs), tensor_type(self.rhs)),)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def
@@ -15,7 +15,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.utils.exceptions import VerifyException
 
 from ..interfaces import Array, DefinedInTe
-from ..shaped import Tensor, shape_of, tensor_type
+from ..shaped import Tensor, dense_tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.index_maps import broadcast_indices, dims, reshape_indices
 from .base import GraphOp, Value, graph_op
@@ -79,7 +79,7 @@ class ReshapeOp(_ReshapingOp):
     @classmethod
     def infer_type(cls, operand: Tensor, shape: Sequence[int]) -> Tensor:
         """The result type. Raises VerifyException when the numbers of elements differ."""
-        return TensorType(operand.get_element_type(), reshaped(operand.get_shape(), shape))
+        return dense_tensor(operand.get_element_type(), reshaped(operand.get_shape(), shape))
 
     def inferred_types(self) -> Sequence[Tensor]:
         target = shape_of(self.result)
@@ -150,7 +150,7 @@ class TransposeOp(MovementOp):
                 "once; write a permutation"
             )
         shape = operand.get_shape()
-        return TensorType(operand.get_element_type(), [shape[axis] for axis in perm])
+        return dense_tensor(operand.get_element_type(), [shape[axis] for axis in perm])
 
     def inferred_types(self) -> Sequence[Tensor]:
         return (self.infer_type(tensor_type(self.operand), self.permutation),)
@@ -218,7 +218,7 @@ class ExpandDimsOp(_ReshapingOp):
         shape = list(operand.get_shape())
         for axis in axes:
             shape.insert(axis, 1)
-        return TensorType(operand.get_element_type(), shape)
+        return dense_tensor(operand.get_element_type(), shape)
 
     def inferred_types(self) -> Sequence[Tensor]:
         type_ = tensor_type(self.operand)
@@ -269,7 +269,7 @@ class SqueezeOp(_ReshapingOp):
                     "only such an axis can be squeezed; reshape to drop others"
                 )
         kept = [extent for axis, extent in enumerate(shape) if axis not in axes]
-        return TensorType(operand.get_element_type(), kept)
+        return dense_tensor(operand.get_element_type(), kept)
 
     def inferred_types(self) -> Sequence[Tensor]:
         type_ = tensor_type(self.operand)
@@ -318,7 +318,7 @@ class BroadcastToOp(MovementOp):
                     f"found target shape {shape_text(shape)}, expected '?' only where the operand's shape "
                     f"{shape_text(found)} has it; give the extent"
                 )
-        return TensorType(operand.get_element_type(), shape)
+        return dense_tensor(operand.get_element_type(), shape)
 
     def inferred_types(self) -> Sequence[Tensor]:
         return (self.infer_type(tensor_type(self.operand), shape_of(self.result)),)

@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    TensorType,
     UnitAttr,
     i64,
 )
@@ -23,7 +22,7 @@ from ..combiner import Combiner
 from ..dtypes import is_bool, is_float, is_unsigned
 from ..interfaces import Array, DefinedInTe
 from ..scalar import NAN_LEFT_OPEN
-from ..shaped import Tensor, shape_of, tensor_type
+from ..shaped import Tensor, dense_tensor, shape_of, tensor_type
 from ..te.builder import Access, TeBuilder
 from ..te.reads import Iterator
 from ..te.text import axis_names
@@ -111,7 +110,9 @@ class ReductionOp(GraphOp, DefinedInTe, ABC):
     @classmethod
     def infer_type(cls, operand: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
         """The result type; `axes` counted from 0 and in order."""
-        return TensorType(operand.get_element_type(), reduced(operand.get_shape(), axes, keepdims))
+        return dense_tensor(
+            operand.get_element_type(), reduced(operand.get_shape(), axes, keepdims)
+        )
 
     def inferred_types(self) -> Sequence[Tensor]:
         type_ = tensor_type(self.operand)

@@ -17,7 +17,7 @@ from ...frozen import defaults_of
 from ...spelling import did_you_mean, one_line
 from .ops import LIST_STEPS, expected_text, fits, no_parameter
 from .other_words import other_word
-from .step import Step, names_of, spelled
+from .step import Named, Step, names_of, spelled
 from .steps import STEPS
 
 _EXAMPLE = 'write it as in split("f/i", factor=4)'
@@ -84,7 +84,10 @@ def make_step(keyword: str, arguments: list[Any], named: dict[str, Any]) -> Step
             raise StepwellError(
                 f"found no '{name}' for step '{keyword}', expected it; add {name}=..."
             )
-    return step_class(**_checked(step_class, values))
+    # As its constructor does, which would look at each value once more.
+    made = object.__new__(step_class)
+    made.__dict__.update(_defaults(step_class), **_checked(step_class, values))
+    return made
 
 
 _TYPES: Mapping[str, Any] = {
@@ -107,9 +110,15 @@ def _hints(step_class: type[Step]) -> Mapping[str, Any]:
 
 
 @cache
+def _defaults(step_class: type[Step]) -> Mapping[str, Any]:
+    """The parameters with their defaults, in order."""
+    return defaults_of(step_class)
+
+
+@cache
 def _required(step_class: type[Step]) -> tuple[str, ...]:
     """The names of the parameters that have no default."""
-    return tuple(name for name, default in defaults_of(step_class).items() if default is MISSING)
+    return tuple(name for name, default in _defaults(step_class).items() if default is MISSING)
 
 
 def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
@@ -121,6 +130,9 @@ def _checked(step_class: type[Step], values: dict[str, Any]) -> dict[str, Any]:
         hint = hints[name]
         if type(value) is hint and hint is not int:  # as most are; numbers may be too large
             result[name] = value
+            continue
+        if isinstance(value, Named) and hint is str:
+            result[name] = value.target if name == first else value.name
             continue
         value = spelled(value, is_target=name == first)
         if not fits(value, hint):

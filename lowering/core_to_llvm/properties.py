@@ -22,7 +22,12 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import FastMathAttrBase
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.leaf_operations import leaf, numbers_attribute, word_attribute
+from ...dialects.leaf_operations import (
+    half_word_attribute,
+    leaf,
+    numbers_attribute,
+    word_attribute,
+)
 from ...dialects.type_memo import remembered
 
 NO_OVERFLOW = IntegerAttr(0, i32)
@@ -47,6 +52,8 @@ def integer(value: int, type_: Attribute) -> IntegerAttr:
     """A number, for a constant of an integer type."""
     if type_ is i64 and -(1 << 63) <= value < 1 << 63:
         return word_attribute(value)
+    if type_ is i32 and -(1 << 31) <= value < 1 << 31:
+        return half_word_attribute(value)
     assert isinstance(type_, IntegerType)
     return IntegerAttr(value, cast("IntegerType", type_))
 

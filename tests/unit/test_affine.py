@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stepwell.dialects.affine_atoms import constant_expr, dim_expr
+from stepwell.dialects.affine_atoms import binary_expr, constant_expr, dim_expr
 from stepwell.dialects.affine_bounds import (
     SEARCH_LIMIT,
     attained_range,
@@ -204,6 +204,14 @@ def test_why_not_affine(expr: AffineExpr, reason: str):
 def test_sums_and_dimensions_are_those_of_xdsl(expr: AffineExpr, other: AffineExpr):
     assert sum_of(expr, other) == expr + other
     assert used_dims(expr) == expr.used_dims()
+
+
+@given(st.sampled_from(AffineBinaryOpKind), expressions, expressions)
+def test_what_is_made_of_two_expressions_is_as_xdsl_makes_it(
+    kind: AffineBinaryOpKind, expr: AffineExpr, other: AffineExpr
+):
+    quick, plain = binary_expr(kind, expr, other), AffineBinaryOpExpr(kind, expr, other)
+    assert quick == plain and hash(quick) == hash(plain) and repr(quick) == repr(plain)
 
 
 def test_dimensions_and_numbers_are_made_once():

@@ -31,7 +31,7 @@ from stepwell.dialects.leaf_operations import (
     vector_of,
     word_attribute,
 )
-from stepwell.dialects.shaped import row_major
+from stepwell.dialects.shaped import dense_tensor, row_major
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.core_to_llvm.properties import (
     INTERNAL,
@@ -53,6 +53,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     StringAttr,
+    TensorType,
     UnitAttr,
     VectorType,
     f32,
@@ -199,6 +200,26 @@ def test_what_branches_is_as_xdsl_makes_it():
     for op in (quick, plain):
         op.erase()
     assert then.first_use is None
+
+
+def test_values_and_operations_are_found_by_their_identity():
+    block = Block(arg_types=[i32])
+    for one, other in (
+        (arith.ConstantOp.from_int_and_width(1, 32), arith.ConstantOp.from_int_and_width(1, 32)),
+        (block.args[0], Block(arg_types=[i32]).args[0]),
+        (*[leaf(llvm.UndefOp, (), (i32,)).results[0] for _ in range(2)],),
+    ):
+        assert one == one and one != other and hash(one) == hash(one)
+        assert {one: 1}.get(other) is None and [other, one].index(one) == 1
+
+
+def test_types_are_as_xdsl_makes_them():
+    for quick, plain in (
+        (dense_tensor(f32, [2, -1]), TensorType(f32, [2, -1])),
+        (row_major(f32, [3]), MemRefType(f32, [3])),
+    ):
+        assert quick == plain and hash(quick) == hash(plain) and str(quick) == str(plain)
+        assert quick.parameters == plain.parameters
 
 
 @pytest.mark.parametrize("value", [0, 7, -1, 2**63 - 1, -(2**63)])

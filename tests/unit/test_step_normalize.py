@@ -5,7 +5,15 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepwell.dialects.schedule import Step
-from stepwell.dialects.schedule.steps import IndexSetSplit, Normalize, Peel, Simplify, Split, Tile
+from stepwell.dialects.schedule.steps import (
+    Fuse,
+    IndexSetSplit,
+    Normalize,
+    Peel,
+    Simplify,
+    Split,
+    Tile,
+)
 
 from .loop_nests import applied, check_extents, check_random_nest
 from .nest_texts import LINE, MATMUL, TRIANGLE
@@ -39,6 +47,19 @@ def test_it_changes_nothing_the_second_time() -> None:
     once = applied(MATMUL.replace("{n}", "10"), Tile("f/i", (4, 3, 2), "peel"), Normalize("f"))
     assert " step " not in once
     assert applied(once, Normalize("f")) == once
+
+
+def test_what_steps_have_left_since_it_was_tidy_is_worked_out() -> None:
+    """After a cleanup only loops that are counted anew are looked at, and after other steps the whole function."""
+    program = MATMUL.replace("{n}", "16")
+    fused = Fuse("f/i", "j", "ij"), Split("f/ij", 16, "i", "j", "perfect")
+    cut = Split("f/i", 4, "i.block", "i"), Peel("f/i.block", 1, 1)
+    for before, after in ((Simplify("f"), fused), (Normalize("f"), fused), (Simplify("f"), cut)):
+        text = applied(program, before, *after, Normalize("f"))
+        assert " mod " not in text and " floordiv " not in text
+        assert text == applied(applied(program, before, *after), Normalize("f"))
+    halfway = applied(program, *cut, Simplify("f"))
+    assert applied(halfway, Normalize("f")) == applied(program, *cut, Simplify("f"), Normalize("f"))
 
 
 def test_few_bounds_are_left() -> None:

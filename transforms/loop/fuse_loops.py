@@ -10,8 +10,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...analysis.dependence import Dependence
+from ...analysis.operations import body_of
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
+from ...dialects.leaf_operations import insert_leaf_before
 from ...dialects.loop import LoopKind, kind_attribute
 from ...dialects.schedule.steps import FuseLoops
 from ...frozen import frozen
@@ -72,13 +74,16 @@ class FuseLoopsPlan:
         assert block is not None
         for op in self.before:
             op.detach()
-            block.insert_op_before(op, self.first)
+            insert_leaf_before(block, op, self.first)
         for op in reversed(self.after):
             op.detach()
             block.insert_op_after(op, self.second)
-        copier = Copier(self.nest)
-        fronts = [self._part(part, copier) for part in self.parts if part.is_front]
-        backs = [self._part(part, copier) for part in self.parts if not part.is_front]
+        fronts: list[loop.ForOp] = []
+        backs: list[loop.ForOp] = []
+        if self.parts:
+            copier = Copier(self.nest)
+            fronts = [self._part(part, copier) for part in self.parts if part.is_front]
+            backs = [self._part(part, copier) for part in self.parts if not part.is_front]
         insert_before(self.first, fronts)
         insert_after(self.second, backs)
         self._merge()
@@ -105,7 +110,7 @@ class FuseLoopsPlan:
             else:
                 second.induction_variable.replace_all_uses_with(variable)
         first, second = pairs[-1]
-        move_body(second, first.body.block)
+        move_body(second, body_of(first))
         replace_loop(self.second, ())
 
     def _bound(self, exprs: Sequence[AffineExpr], back: int = 0) -> BoundExprs:

@@ -12,7 +12,7 @@ from ..step_support.made import Nothing
 from ..step_support.nest import Nest, Nests
 from ..step_support.planning import planner, step_pass
 from ..step_support.rewrite import normalise_step
-from ..step_support.tidy import tidy_expressions
+from ..step_support.tidy import tidy_expressions, tidy_loops
 from ..step_support.tight_bounds import tighten
 
 
@@ -22,12 +22,17 @@ class NormalizePlan:
 
     nest: Nest
     loops: tuple[loop.ForOp, ...]
+    is_tidy: bool
+    """whether nothing is to be worked out but in these loops"""
 
     def apply(self) -> Nothing:
         """`for i in L..U step s: S(i)` → `for i in 0..(U - L) ceildiv s: S(L + s * i)`"""
         for for_op in self.loops:
             normalise_step(for_op)
-        tidy_expressions(self.nest)
+        if self.is_tidy:
+            tidy_loops(self.nest, self.loops)
+        else:
+            tidy_expressions(self.nest)
         for for_op in self.loops:
             tighten(self.nest.frames, for_op)
         return Nothing()
@@ -37,7 +42,8 @@ class NormalizePlan:
 def plan_normalize(step: Normalize, nests: Nests) -> NormalizePlan:
     """Always legal: the same iterations run in the same order. A loop from the largest of several bounds stays."""
     nest, _ = nests.resolve(f"{step.function}/" if step.function else "")
-    return NormalizePlan(nest, tuple(op for op in nest.loops() if _is_to_be_counted(op)))
+    loops = tuple([op for op in nest.loops() if _is_to_be_counted(op)])
+    return NormalizePlan(nest, loops, nest.is_tidy)
 
 
 def _is_to_be_counted(for_op: loop.ForOp) -> bool:

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.operations import body_of
 from ...analysis.regions import Box, region_of
 from ...analysis.scop import Access
 from ...analysis.signature import is_of_caller
@@ -26,6 +27,7 @@ from ...dialects.affine_substitution import (
     used_dims,
 )
 from ...dialects.dtypes import bit_width
+from ...dialects.leaf_operations import inserted
 from ...dialects.loop import LoopKind, RunMode
 from ...dialects.schedule.steps import Prefetch
 from ...dialects.shaped import memref_type
@@ -129,7 +131,7 @@ class PrefetchPlan:
     def apply(self) -> SomeLoops:
         """`for i: use A[i]` → `for i: prefetch A[i + distance]; use A[i]`."""
         at = self.parts.innermost if self.parts else self.at
-        first = at.body.block.first_op
+        first = body_of(at).first_op
         assert first is not None
         builder = Builder(InsertPoint.before(first))
         dims = [dim_expr(n) for n in range(len(self.values))]
@@ -158,8 +160,8 @@ class PrefetchPlan:
                 along.append(constant_expr(0))
                 continue
             for_op = loop.ForOp(next(names), 0, last_one + 1, step=step, kind=LoopKind.PARALLEL)
-            made.append(builder.insert(for_op))
-            last = for_op.body.block.last_op
+            made.append(inserted(builder, for_op))
+            last = body_of(for_op).last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
             along.append(dim_expr(len(values)))
@@ -168,10 +170,11 @@ class PrefetchPlan:
         exprs = [sum_of(low, each) for low, each in zip(exprs, position, strict=True)]
         subscripts, values = added_up(exprs, values)
         map_ = AffineMap(len(values), 0, tuple(subscripts))
-        builder.insert(
+        inserted(
+            builder,
             loop.PrefetchOp(
                 self.buffer, map_, values, is_write=self.is_written, locality=self.locality
-            )
+            ),
         )
         return SomeLoops(tuple(loop_handle(self.nest, op) for op in made))
 

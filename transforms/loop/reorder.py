@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.affine_isl import as_map, variable
 from ...analysis.dependence import Dependence
-from ...analysis.operations import operands_of
+from ...analysis.operations import body_of, operands_of
 from ...analysis.values import as_expressions
 from ...dialects import loop
 from ...dialects.loop import LoopKind, kind_attribute
@@ -76,7 +76,7 @@ class ReorderPlan:
         for op in (*self.old, *body):
             op.detach()
         for outer, inside in zip(self.new, [*([op] for op in self.new[1:]), body], strict=True):
-            end = outer.body.block.last_op
+            end = body_of(outer).last_op
             assert end is not None
             insert_before(end, inside)
         outermost = self.new[0] if self.bounds is None else self.bounds.guarded(self.new[0])

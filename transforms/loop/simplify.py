@@ -15,7 +15,7 @@ from xdsl.ir.affine import (
 
 from ...analysis.extremes import corners, iterations, never_runs
 from ...analysis.frames import Frame
-from ...analysis.operations import blocks_of, operands_of
+from ...analysis.operations import blocks_of, body_of, operands_of
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
@@ -39,7 +39,7 @@ from ..step_support.rewrite import (
     upper_bound,
 )
 from ..step_support.tidy import tidy_operation
-from ..step_support.tight_bounds import tight_bounds
+from ..step_support.tight_bounds import BoundTerms, tightened
 from ..step_support.trip_count import TripCount
 
 
@@ -53,6 +53,7 @@ class SimplifyPlan:
         walk = _Walk(self.nest)
         while walk.goes_on():
             pass
+        self.nest.is_tidy = True
         return Nothing()
 
 
@@ -75,7 +76,7 @@ class _Walk:
     def goes_on(self) -> bool:
         """Walk through the function once; whether another walk may find something to do."""
         self._is_decided = False
-        self._simplify_block(self._nest.function.body.block, self._nest.frames.outermost)
+        self._simplify_block(body_of(self._nest.function), self._nest.frames.outermost)
         return self._is_decided
 
     def _simplify_block(self, block: Block, frame: Frame) -> None:
@@ -115,15 +116,20 @@ class _Walk:
 
 def _simplify_bounds(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
     """What takes isl to decide: superfluous in a loop that is plain."""
-    is_empty = type(for_op.regions[0].block.first_op) is loop.YieldOp
+    is_empty = type(body_of(for_op).first_op) is loop.YieldOp
     if not is_empty and (_is_plain(for_op) or nest.simplified(for_op, outside)):
         return False
-    counts = _counts_seen(outside, for_op)
+    lower, upper, step = lower_bound(for_op), upper_bound(for_op), for_op.step.value.data
+    terms = outside.terms(*lower), outside.terms(*upper)
+    counts = _counts_seen(outside, terms, step)
     if is_empty or _never_runs(nest, outside, for_op, counts):
         erase_body(for_op)
         replace_loop(for_op, ())
         return True
-    is_tightened = _tighten(outside, for_op)
+    bounds = tightened(outside, lower, upper, step, terms)
+    is_tightened = not (_is_same(bounds[0], lower) and _is_same(bounds[1], upper))
+    if is_tightened:  # `max(0, 4)..min(8, 16)` → `4..8`
+        set_bounds(for_op, *bounds)
     if counts <= {1} and _replace_by_body(nest, for_op, outside):
         return True
     nest.simplified.add(for_op, outside)
@@ -134,33 +140,33 @@ def _is_plain(for_op: loop.ForOp) -> bool:
     """Whether the loop runs from one number to another more than once."""
     if operands_of(for_op):
         return False
-    match (map_of(for_op, "lower_map").results, map_of(for_op, "upper_map").results):
-        case ((AffineConstantExpr(value=first),), (AffineConstantExpr(value=end),)):
-            return end - first > for_op.step.value.data
-        case _:
-            return False
+    lows, highs = map_of(for_op, "lower_map").results, map_of(for_op, "upper_map").results
+    if len(lows) != 1 or len(highs) != 1:
+        return False
+    first, end = lows[0], highs[0]
+    if type(first) is not AffineConstantExpr or type(end) is not AffineConstantExpr:
+        return False
+    return end.value - first.value > for_op.step.value.data
 
 
-def _counts_seen(outside: Frame, for_op: loop.ForOp) -> set[int]:
-    """How many iterations the loop has in the first and the last one of the loops around, where that is seen at once."""
-    lower, upper = outside.terms(*lower_bound(for_op)), outside.terms(*upper_bound(for_op))
-    if not lower or not upper:
-        return set()
-    step = for_op.step.value.data
-    return {len(iterations(lower, upper, step, point)) for point in corners(outside.around)}
+def _counts_seen(outside: Frame, terms: BoundTerms, step: int) -> set[int]:
+    """
+    How many iterations a loop has in the first and the last one of the loops around, where that is seen at once: as far as tells
+    whether it runs, and whether it does more than once.
+    """
+    found: set[int] = set()
+    lower, upper = terms
+    if lower and upper:
+        for point in corners(outside.around):
+            count = len(iterations(lower, upper, step, point))
+            found.add(count)
+            if count > 1:
+                break
+    return found
 
 
 def _never_runs(nest: Nest, outside: Frame, for_op: loop.ForOp, counts: set[int]) -> bool:
     return not any(counts) and never_runs(nest.frames.in_loop(for_op, outside).around)
-
-
-def _tighten(outside: Frame, for_op: loop.ForOp) -> bool:
-    """`max(0, 4)..min(8, 16)` → `4..8`"""
-    lower, upper = tight_bounds(outside, for_op)
-    if _is_same(lower, lower_bound(for_op)) and _is_same(upper, upper_bound(for_op)):
-        return False
-    set_bounds(for_op, lower, upper)
-    return True
 
 
 def _is_same(a: BoundExprs, b: BoundExprs) -> bool:
@@ -184,7 +190,7 @@ def _replace_by_body(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
 
 def _take_in_condition(for_op: loop.ForOp) -> bool:
     """`for i in L..U: if (i - p >= 0): S` → `for i in max(L, p)..U: S`"""
-    if_op = for_op.regions[0].block.first_op
+    if_op = body_of(for_op).first_op
     if (
         type(if_op) is not loop.IfOp
         or len(body_ops(for_op)) != 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ...analysis.operations import body_of
 from ...dialects import loop
 from ...dialects.affine_atoms import dim_expr
 from ...dialects.affine_bounds import linear_form, simplified
 from ...dialects.affine_substitution import difference, plus
+from ...dialects.leaf_operations import insert_leaf_before
 from ...dialects.schedule import Step
 from ...dialects.schedule.steps import Split
 from ...frozen import frozen
@@ -83,9 +85,9 @@ class SplitPlan:
             name=self.inner,
             body=for_op.detach_region(0),
         )
-        last = outer.body.block.last_op
+        last = body_of(outer).last_op
         assert last is not None
-        outer.body.block.insert_op_before(inner, last)
+        insert_leaf_before(body_of(outer), inner, last)
         replace_loop(for_op, [outer])
         return outer, inner
 

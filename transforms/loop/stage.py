@@ -15,12 +15,14 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.alias import is_allocation
 from ...analysis.extremes import never_runs
+from ...analysis.operations import body_of
 from ...analysis.regions import Box, BoxSpace, region_of, touched
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_substitution import difference, plus, product
 from ...dialects.dtypes import is_float
+from ...dialects.leaf_operations import inserted
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
@@ -72,7 +74,7 @@ class StagePlan:
     def apply(self) -> StagedBuffer:
         make_serial(self.serial)
         front, back = (Builder(point) for point in self._ends())
-        scratch = front.insert(loop.AllocOp(self.scope, self.type)).buffer
+        scratch = inserted(front, loop.AllocOp(self.scope, self.type)).buffer
         loop.set_buffer_name(scratch, self.name)
         for access in self.accesses:
             self._redirect(access, scratch)
@@ -93,7 +95,7 @@ class StagePlan:
 
     def _ends(self) -> tuple[InsertPoint, InsertPoint]:
         """The places of the copies: the ends of the loop's body, or around what uses the copy."""
-        body = self.at.body.block
+        body = body_of(self.at)
         if isinstance(self.at, loop.ForOp) and not self.is_part:
             first, last = body.first_op, body.last_op
             assert first is not None and last is not None
@@ -134,8 +136,8 @@ class StagePlan:
                 offsets.append(constant_expr(0))
                 continue
             for_op = self._copy_loop(axis, fill, _fresh(f"{self.name}.{part}{axis}", taken))
-            made.append((axis, builder.insert(for_op)))
-            last = for_op.body.block.last_op
+            made.append((axis, inserted(builder, for_op)))
+            last = body_of(for_op).last_op
             assert last is not None
             builder = Builder(InsertPoint.before(last))
             offsets.append(dim_expr(len(variables)))
@@ -147,15 +149,15 @@ class StagePlan:
             len(values), 0, tuple(low + off for low, off in zip(moved, offsets, strict=True))
         )
         if not into_scratch:
-            value = builder.insert(loop.LoadOp(scratch, here, variables)).result
+            value = inserted(builder, loop.LoadOp(scratch, here, variables)).result
             value = self._converted_back(builder, value, there, values)
-            builder.insert(loop.StoreOp(value, self.buffer, there, values))
+            inserted(builder, loop.StoreOp(value, self.buffer, there, values))
             return made
         if isinstance(self.conversion, Summed | Accumulated):
             value = self.conversion.zero(builder)
         else:
             value = self._loaded(builder, offsets if fill else None, there, values)
-        builder.insert(loop.StoreOp(value, scratch, here, variables))
+        inserted(builder, loop.StoreOp(value, scratch, here, variables))
         return made
 
     def _converted_back(
@@ -166,7 +168,7 @@ class StagePlan:
             return value
         before = None
         if self.copies_in:
-            before = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+            before = inserted(builder, loop.LoadOp(self.buffer, there, values)).result
         element = memref_type(self.buffer).get_element_type()
         return self.conversion.copied_back(builder, value, before, element)
 
@@ -232,11 +234,11 @@ class StagePlan:
             Region(Block([zero, loop.YieldOp(zero.result)])),
             [element],
         )
-        return builder.insert(guarded).outputs[0]
+        return inserted(builder, guarded).outputs[0]
 
     def _load(self, builder: Builder, there: AffineMap, values: Sequence[SSAValue]) -> SSAValue:
         """An element of the buffer, as the copy holds it."""
-        value = builder.insert(loop.LoadOp(self.buffer, there, values)).result
+        value = inserted(builder, loop.LoadOp(self.buffer, there, values)).result
         if isinstance(self.conversion, Extended):
             return self.conversion.copied_in(builder, value)
         return value
@@ -377,7 +379,7 @@ def _is_over(op: Operation, variable: SSAValue) -> bool:
 
 def _users(at: At, accesses: Sequence[Access]) -> list[Operation]:
     """The operations of the body of `at` that hold the accesses, in order."""
-    body = at.body.block
+    body = body_of(at)
     holders = {body.find_ancestor_op_in_block(access.op) for access in accesses}
     return [op for op in body.ops if op in holders]
 
@@ -398,12 +400,12 @@ def _check_left_out(
     """
     inside, every = accesses
     users = _users(at, inside)
-    first, last = (at.body.block.get_operation_index(op) for op in (users[0], users[-1]))
+    first, last = (body_of(at).get_operation_index(op) for op in (users[0], users[-1]))
     between = [
         access
         for access in every
         if access not in inside
-        and first <= at.body.block.get_operation_index(_users(at, [access])[0]) <= last
+        and first <= body_of(at).get_operation_index(_users(at, [access])[0]) <= last
     ]
     for sources, sinks in ((inside, between), (between, inside)):
         writes = [access for access in sources if access.is_write]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.operations import blocks_of, operations_of
+from ...analysis.operations import blocks_of, body_of, operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import simplified
 from ...dialects.loop import RunMode, mode_attribute
@@ -97,7 +97,7 @@ class PartialUnrollPlan:
         if self.tail == "peel":
             tail = peel_rest(self.nest, for_op, self.factor, self.rest)
         variable = for_op.induction_variable
-        end = for_op.body.block.last_op
+        end = body_of(for_op).last_op
         assert end is not None
         for number, copy in enumerate(_copies(self.nest, for_op, self.factor)[1:], 1):
             ahead = AffineExpr.dimension(0) + number * span
@@ -199,7 +199,7 @@ def check_size(step: Step, for_op: loop.ForOp, copies: int) -> None:
 
     Loops that are marked `unroll` count as what they will be written out to, those around the loop too.
     """
-    size = _written_size(for_op.body.block)
+    size = _written_size(body_of(for_op))
     around = [op for op in loops_around(for_op) if _is_marked(op)]
     times = prod(op.greatest_trip_count() or 1 for op in around)
     if size * copies * times > LIMIT:

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...analysis.affine_isl import constant
 from ...analysis.dependence import Dependence
-from ...analysis.operations import operations_in
+from ...analysis.operations import body_of, operations_in
 from ...analysis.recurrences import varying_values
 from ...analysis.reductions import ReductionUpdate, find_running
 from ...dialects import loop
@@ -86,9 +86,9 @@ def _guard(lanes: loop.ForOp, end: BoundExprs) -> None:
         [*values, lanes.induction_variable],
         body,
     )
-    last = around.body.block.last_op
+    last = body_of(around).last_op
     assert last is not None
-    around.body.block.insert_op_before(test, last)
+    body_of(around).insert_op_before(test, last)
 
 
 @planner(Vectorize)
@@ -158,7 +158,7 @@ def _begins_affinely(nest: Nest, for_op: loop.ForOp) -> bool:
 
 def _lanes_inside(for_op: loop.ForOp) -> loop.ForOp | None:
     """The loop that is all of the body, when that is marked `vector`."""
-    first = for_op.body.block.first_op
+    first = body_of(for_op).first_op
     if not isinstance(first, loop.ForOp) or not isinstance(first.next_op, loop.YieldOp):
         return None
     return first if first.mode == mode_attribute(RunMode.VECTOR) else None

@@ -11,7 +11,7 @@ from ...dialects.schedule import Named
 from ...errors import StepwellError
 from ...frozen import frozen
 from .identities import Identity
-from .nest import Nest, loops_around
+from .nest import Nest, regions_around
 from .trip_count import TripCount
 
 
@@ -87,8 +87,11 @@ class LoopHandle(Handle):
 
     def copies_in(self, around: LoopHandle) -> tuple[LoopHandle, ...]:
         """Those of the copies that stand inside of a loop."""
-        outer = around.op
-        return tuple(copy for copy in self.copies if outer in loops_around(copy.op))
+        return tuple(copy for copy in self.copies if copy.stands_in(around))
+
+    def stands_in(self, around: LoopHandle) -> bool:
+        """Whether the loop stands inside of another."""
+        return around.op in regions_around(self.op)
 
     @property
     def main(self) -> LoopHandle:

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.operations import operations_in
+from ...analysis.operations import blocks_of, operations_in
 from ...dialects import loop
 
 Subject = loop.ForOp | SSAValue
@@ -125,10 +125,15 @@ def subjects_in(root: Operation) -> Iterator[Subject]:
     for op in (root, *operations_in(root)):
         if type(op) is loop.ForOp:
             yield op
-        for region in op.regions:
-            for block in region.blocks:
-                yield from (arg for arg in block.args if type(arg.type) is MemRefType)
-        yield from (result for result in op.results if type(result.type) is MemRefType)
+        if op.regions:
+            for block in blocks_of(op):
+                for arg in block.args:
+                    if type(arg.type) is MemRefType:
+                        yield arg
+        if op.results:
+            for result in op.results:
+                if type(result.type) is MemRefType:
+                    yield result
 
 
 def _is_there(buffer: Any) -> bool:

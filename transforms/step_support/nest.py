@@ -11,7 +11,13 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.dependence import Dependences
 from ...analysis.frames import Frames
-from ...analysis.operations import is_of_scalars, operation_around, operations_in, operations_of
+from ...analysis.operations import (
+    body_of,
+    is_of_scalars,
+    operation_around,
+    operations_in,
+    operations_of,
+)
 from ...analysis.scop import Scop
 from ...dialects import loop
 from ...errors import StepwellError
@@ -49,10 +55,10 @@ class Listing:
     @cached_property
     def buffers(self) -> list[SSAValue]:
         """Arguments first, then scratch buffers and views in textual order."""
-        args = self._function.body.block.args
+        args = body_of(self._function).args
         found: list[SSAValue] = [arg for arg in args if type(arg.type) is MemRefType]
         for op in self.operations:
-            if op.results and not is_of_scalars(type(op)):
+            if op.results and type(op) is not loop.LoadOp and not is_of_scalars(type(op)):
                 found += [result for result in op.results if type(result.type) is MemRefType]
         return found
 
@@ -79,6 +85,8 @@ class Nest:
         """whether operations stand elsewhere in their blocks than these say, in the same order"""
         self.tidied = Settled()
         """operations whose expressions are as simple as can be"""
+        self.is_tidy = False
+        """whether that is so of all operations, and nothing has changed since"""
         self.simplified = Settled()
         """loops with bounds, and conditions, of which the same is true"""
         self.plain_maps: dict[int, AffineMapAttr] = {}
@@ -92,7 +100,7 @@ class Nest:
         was_changing = self._is_changing
         self._is_changing = is_changing
         if is_changing:
-            self._listing = None
+            self._listing, self.is_tidy = None, False
         self._let_ask(not is_changing)
         return was_changing
 
@@ -161,7 +169,7 @@ class Nest:
         """Another function is the one under schedule from now on."""
         self.function = function
         self._frames = self._dependences = None
-        self._have_moved = False
+        self._have_moved = self.is_tidy = False
         self._listing = None
 
     # Names.

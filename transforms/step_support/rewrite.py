@@ -24,6 +24,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.affine_isl import applied
 from ...analysis.operations import (
+    body_of,
     last_operands,
     operands_before_and_after,
     operands_of,
@@ -128,22 +129,23 @@ def _with_value_replaced(
     operands: Sequence[SSAValue],
 ) -> Compact:
     """Expressions over old operands with `expr`, which is over `operands`, in the place of `value`."""
-    if all(each is not value for each in old):
+    here, known = id(value), [*map(id, old)]
+    if here not in known:
         return tuple(exprs), old
     added = [operands[n] for n in dimensions_of((expr,))]
-    place: dict[int, int] = {}
-    kept: list[SSAValue] = []
+    kept: dict[int, SSAValue] = {}
     for n in dimensions_of(exprs):  # in the order in which they are used
-        for each in added if old[n] is value else (old[n],):
-            if id(each) not in place:
-                place[id(each)] = len(kept)
-                kept.append(each)
-    own = substituted(expr, [dim_expr(place.get(id(each), 0)) for each in operands])
-    dims = [own if each is value else dim_expr(place.get(id(each), 0)) for each in old]
+        for each in added if known[n] == here else (old[n],):
+            kept.setdefault(id(each), each)
+    place = {each: dim_expr(n) for n, each in enumerate(kept)}
+    unused = dim_expr(0)
+    own = substituted(expr, [place.get(id(each), unused) for each in operands])
+    dims = [own if each == here else place.get(each, unused) for each in known]
     new = tuple([substituted(each, dims) for each in exprs])
+    values = [*kept.values()]
     if all(map(has_each_term_once, new)):
-        return new, kept
-    return compact([collected(each) for each in new], kept)
+        return new, values
+    return compact([collected(each) for each in new], values)
 
 
 def collected(expr: AffineExpr) -> AffineExpr:
@@ -346,9 +348,7 @@ def _dimensions_from(offset: int) -> list[AffineExpr]:
 
 def body_ops(op: loop.ForOp) -> list[Operation]:
     """The operations of a loop's body without its terminator."""
-    return [
-        inner for inner in operations_of(op.regions[0].block) if type(inner) is not loop.YieldOp
-    ]
+    return [inner for inner in operations_of(body_of(op)) if type(inner) is not loop.YieldOp]
 
 
 def move_body(source: loop.ForOp, target: Block) -> None:
@@ -357,7 +357,7 @@ def move_body(source: loop.ForOp, target: Block) -> None:
     assert last is not None
     for inner in body_ops(source):
         inner.detach()
-        target.insert_op_before(inner, last)
+        insert_leaf_before(target, inner, last)
 
 
 def loop_like(

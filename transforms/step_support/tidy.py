@@ -16,7 +16,7 @@ from ...analysis.affine_isl import applied
 from ...analysis.domains import REMEMBERED, Around, LoopPart
 from ...analysis.frames import Frame
 from ...analysis.guards import compared, predicate_of
-from ...analysis.operations import blocks_of, last_operands, operands_of, operations_of
+from ...analysis.operations import blocks_of, body_of, last_operands, operands_of, operations_of
 from ...dialects import loop
 from ...dialects.affine_bounds import (
     Range,
@@ -28,7 +28,7 @@ from ...dialects.affine_bounds import (
 from ...dialects.affine_text import compact
 from ...frozen import frozen_in_types
 from .dead import erase_dead
-from .nest import Nest
+from .nest import Nest, loops_around
 from .rewrite import (
     collected,
     lower_bound,
@@ -50,25 +50,38 @@ class Known:
 _NOTHING = Known()
 
 
-def tidy_expressions(nest: Nest) -> bool:
+def tidy_expressions(nest: Nest) -> None:
     """
-    Work out what the loops' ranges decide in subscripts, bounds and conditions; whether any changed.
+    Work out what the loops' ranges decide in subscripts, bounds and conditions.
 
     `A[(i * 16 + v) floordiv 16, (i * 16 + v) mod 16]` becomes `A[i, v]` where `v` runs from 0 to 16.
     """
-    return _tidy_block(nest, nest.function.body.block, nest.frames.outermost)
+    _tidy_block(nest, body_of(nest.function), nest.frames.outermost)
+    nest.is_tidy = True
 
 
-def _tidy_block(nest: Nest, block: Block, frame: Frame) -> bool:
-    changed = False
+def tidy_loops(nest: Nest, loops: Sequence[loop.ForOp]) -> None:
+    """The same where only these loops, those around others first, and what is in them differ from when the function was tidy."""
+    done: set[loop.ForOp] = set()
+    for for_op in loops:
+        if done.isdisjoint(loops_around(for_op)):
+            assert for_op.parent is not None
+            done.add(for_op)
+            _tidy_with_inside(nest, for_op, nest.frames.of(for_op.parent))
+    nest.is_tidy = True
+
+
+def _tidy_block(nest: Nest, block: Block, frame: Frame) -> None:
     for op in operations_of(block):
-        if op.parent is None:
-            continue  # decided by what an operation before it is
-        changed |= tidy_operation(nest, op, frame)
-        if op.regions and op.parent_block() is not None:
-            for inner in blocks_of(op):
-                changed |= _tidy_block(nest, inner, nest.frames.inside(op, inner, frame))
-    return changed
+        if op.parent is not None:  # else it was decided by what an operation before it is
+            _tidy_with_inside(nest, op, frame)
+
+
+def _tidy_with_inside(nest: Nest, op: Operation, frame: Frame) -> None:
+    tidy_operation(nest, op, frame)
+    if op.regions and op.parent is not None:
+        for inner in blocks_of(op):
+            _tidy_block(nest, inner, nest.frames.inside(op, inner, frame))
 
 
 def tidy_operation(nest: Nest, op: Operation, frame: Frame) -> bool:
@@ -82,7 +95,7 @@ def tidy_operation(nest: Nest, op: Operation, frame: Frame) -> bool:
     if (maps is not None and _are_plain(nest, op, maps)) or nest.tidied(op, frame):
         return False
     changed = _tidy(op, frame)
-    if op.parent_block() is not None:
+    if op.parent is not None:
         nest.tidied.add(op, frame)
     return changed
 

@@ -10,7 +10,7 @@ import islpy as isl
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...analysis.affine_isl import variable
-from ...analysis.counters import linear
+from ...analysis.counters import counters, extent, linear, minus
 from ...analysis.domains import (
     REMEMBERED,
     Around,
@@ -28,6 +28,9 @@ from ...dialects.affine_text import compact
 from ...dialects.leaf_operations import map_of
 from .rewrite import BoundExprs, lower_bound, set_bounds, upper_bound
 
+BoundTerms = tuple[Sequence[AffineExpr] | None, Sequence[AffineExpr] | None]
+"""A lower and an upper bound over the parameters and the loops' variables, None where they are not affine."""
+
 
 def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundExprs]:
     """
@@ -40,10 +43,14 @@ def tight_bounds(outside: Frame, for_op: loop.ForOp) -> tuple[BoundExprs, BoundE
 
 
 def tightened(
-    outside: Frame, lower: BoundExprs, upper: BoundExprs, step: int
+    outside: Frame,
+    lower: BoundExprs,
+    upper: BoundExprs,
+    step: int,
+    terms: BoundTerms | None = None,
 ) -> tuple[BoundExprs, BoundExprs]:
-    """The same of bounds that a loop may get."""
-    low_terms, high_terms = outside.terms(*lower), outside.terms(*upper)
+    """The same of bounds that a loop may get; `terms` are both in its surroundings, where they are known."""
+    low_terms, high_terms = terms or (outside.terms(*lower), outside.terms(*upper))
     if low_terms is None or high_terms is None:
         return _simplified(lower), _simplified(upper)
     kept_lows = kept_highs = (0,)
@@ -78,6 +85,10 @@ def _needed_bounds(
     fewer += [(every_low, some) for some in _without_one(every_high)]
     if all(_differs(seen, *some, step) for some in fewer):
         return every_low, every_high  # as is seen at once of most
+    if step == len(lows) == 1 and len(highs) == 2 and seen and _runs(seen[0]):
+        apart = _apart(*highs, outside)
+        if apart is not None:
+            return every_low, [0 if apart > 0 else 1]
     pairs = (*combinations(lows, 2), *combinations(highs, 2))
     forms = [linear(difference(a, b), outside) for a, b in pairs]
     seen = _values(lows, highs, corners(outside, forms))
@@ -95,6 +106,22 @@ def _needed_bounds(
         )
 
     return kept_lows, _needed(upper, are_highs_enough)
+
+
+def _runs(values: tuple[list[int], list[int]]) -> bool:
+    """Whether a loop of such bounds has an iteration."""
+    return max(values[0]) < min(values[1])
+
+
+def _apart(first: AffineExpr, second: AffineExpr, where: Around) -> int | None:
+    """How far the second is above the first at least, or below, where it is seen always to be one of both; never 0."""
+    a, b = linear(first, where), linear(second, where)
+    if a is None or b is None:
+        return None
+    low, high = extent(minus(b, a), counters(where).ranges)
+    if low is not None and low > 0:
+        return low
+    return high if high is not None and high < 0 else None
 
 
 def _without_one(every: Sequence[int]) -> list[list[int]]:
