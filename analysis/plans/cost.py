@@ -39,6 +39,12 @@ terms and 6 times.)
 TIMES_ASKED = 3
 """How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
 
+TRANSLATED = 64
+"""
+Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
+cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+"""
+
 MOST_PIECES = 4096
 """Of an operand whose places in a cache are counted: what more of them repeat."""
 
@@ -320,6 +326,16 @@ def restart_seconds(page_bytes: int, run: float, latency: float = L3_SECONDS) ->
     comes from on each page, or once for each piece that is shorter.
     """
     return max(2 * latency / page_bytes, latency / run if run < page_bytes else 0.0)
+
+
+def found_anew(computing: float, streams: float) -> float:
+    """
+    Seconds of waiting for a row of a tile of the result that is on other pages than that of the tile before, in so many arrays: a core
+    translates its address anew, and prefetchers, which see new rows each time, follow none of them. What is under way comes row after row
+    while the tile is computed, so many seconds for each row: tiles wait for it in the part of the time in which it is under way.
+    """
+    coming = streams * L3_SECONDS
+    return coming * coming / (coming + computing)
 
 
 def kept_bytes(cache: Cache) -> int:
