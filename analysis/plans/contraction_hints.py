@@ -6,6 +6,7 @@ from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
 from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
+from .terms_written_out import BETWEEN_HINTS
 
 
 def asks_for_result(
@@ -61,6 +62,8 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     if is_kept_long or known.right_bytes <= known.near_1:
         return 0
     in_parts = plan.kc >= problem.k
+    if plan.kc >= 2 * BETWEEN_HINTS and (plan.prefetch_result or plan.prefetch_left):
+        in_parts = False  # of the length that is right for these
     return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line), in_parts=in_parts)
 
 
