@@ -14,7 +14,9 @@ def asks_for_result(
 ) -> bool:
     """
     Whether tiles of C, or of what is made of it, are written beyond L2 where they are, one after the other, and compute long enough to
-    wait for no hint.
+    wait for no hint. Tiles of N innermost write on along the rows of the tile before, where prefetchers follow them: they ask for what they add
+    to, or are finished with. (On Intel's Granite Rapids products of 512 to 1500 rows took 0.97 to 0.98 of the time without hints where sums
+    have 256 to 450 terms, and 0.99 to 1.01 where they have more.)
     """
     _, _, kc, innermost, k_outside = blocks
     is_in_place = problem.updates_in_place or problem.is_finished
@@ -23,6 +25,8 @@ def asks_for_result(
     follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
     if k_outside:
         return follows
+    if innermost == "n" and not problem.finished_with:
+        return False
     return follows and kc >= problem.k and _leaves_room(known, mr, nr, kc)
 
 

@@ -28,12 +28,16 @@ def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
 
 def asks_for_result(model: Model, plan: ConvolutionPlan) -> bool:
     """
-    Whether a result leaves L2 between calls, and tiles compute long enough to wait for no hint (`BESIDE_HINTS`). Those that go through a
-    window do; and what a result is finished with is loaded, and would be waited for without. (On Intel's Granite Rapids layers of 256 x 1024 outputs at 14 x 14 took 0.96 of the time without hints, of 128 x 512 at 28 x 28
-    0.97, of 144 x 24 at 56 x 56 0.92; of 256 x 128 at 56 x 56 1.04, whose tiles compute long enough.)
+    Whether a result leaves L2 between calls, and the next tile's part of it is on other pages than a tile's own, where prefetchers follow
+    no stores, while tiles compute long enough to wait for no hint (`BESIDE_HINTS`). Tiles that go through a window ask for it; and what a
+    result is finished with is loaded, and would be waited for without. (On Intel's Granite Rapids layers of 512 and 1024 outputs at 14 x 14,
+    of 512 at 28 x 28 and 7 x 7 took 0.96 to 0.98 of the time without hints, of 144 x 24 at 56 x 56 0.92; of 256 x 128 at 56 x 56, whose
+    tiles have other rows than those before and compute long enough, 1.03.)
     """
     if not model.result_is_far or model.has_window or len(model.c.streams) > 1:
         return model.result_is_far
+    if not model.traffic.has_rows_outside(plan):
+        return False
     core, lines = model.core, _hints_of_results(model, replaced(plan, prefetch_result=True))
     computing = model.terms * model.accumulators(plan) / core.fma_ports / model.clock
     return computing >= BESIDE_HINTS * lines * model.far_latency / core.l1_misses

@@ -10,7 +10,7 @@ import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
-from stepwell.analysis.plans.convolution_hints import with_hints
+from stepwell.analysis.plans.convolution_hints import asks_for_result, with_hints
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.dialects import loop
@@ -120,3 +120,18 @@ def test_terms_are_asked_for_by_whole_parts(
     plan = replace(first, tile=((found.n[-1], 8), (found.m[-1], 48)), prefetch_result=False)
     made = with_hints(model, replace(plan, outside=found.m if side == 56 else ()))
     assert (made.between_hints, made.prefetch_terms) == (parts, ahead)
+
+
+@pytest.mark.parametrize(
+    ("channels", "is_beside", "asks"),
+    [(2048, False, True), (2048, True, False), (64, False, False)],
+)
+def test_results_are_asked_for_where_tiles_compute_as_long_as_l1_waits_for_the_hints(
+    channels: int, is_beside: bool, asks: bool
+):
+    """With few terms for each line loads would wait behind the hints; and lines beside those of the tile before are followed by prefetchers."""
+    found, target = convolved(channels, 128, 56), Target.parse("sapphire-rapids:l2=1M")
+    model, (first,) = Model(found, target), convolution.propose(found, target, 1)
+    tile, outside = ((found.n[-1], 8), (found.m[-1], 48)), () if is_beside else found.m
+    plan = replace(first, tile=tile, outside=outside)
+    assert model.result_is_far and asks_for_result(model, plan) == asks

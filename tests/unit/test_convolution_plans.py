@@ -304,23 +304,6 @@ def test_hints_stand_between_parts_of_sums_that_ask_for_few_lines_at_once():
         assert terms_between_hints(model, apart) == 0
 
 
-@pytest.mark.parametrize(
-    ("channels", "outputs", "side", "asks"),
-    [(2048, 128, 28, True), (128, 512, 28, False), (256, 1024, 14, False)],
-)
-def test_results_are_asked_for_where_tiles_compute_as_long_as_l1_waits_for_the_hints(
-    channels: int, outputs: int, side: int, asks: bool
-):
-    """Few terms for each line, or pieces of lines for each output, as pixels of 14 x 14 are: loads would wait behind the hints."""
-    weights = np.zeros((outputs, channels, 1, 1), np.float32)
-    x = np.zeros((1, channels, side, side), np.float32)
-    low = sw.jit(lambda x: sw.conv(x, weights)).lower(x)
-    (found,) = find_convolutions(facts_of_loops(kernels(low.unscheduled())[-1]).facts)
-    target = Target.parse(f"sapphire-rapids:l2=1M,{BY_ITSELF}")
-    model, (plan,) = Model(found, target), convolution.propose(found, target, 1)
-    assert model.result_is_far and plan.prefetch_result == asks
-
-
 @pytest.mark.parametrize("between", [8, 32])
 def test_parts_of_sums_with_hints_add_up_to_the_same_sums(between: int):
     rng = np.random.default_rng(14)

@@ -166,9 +166,9 @@ def places_asked(text: str, values: dict[str, int]) -> list[tuple[int, ...]]:
     return [tuple(eval(place, {**values, "hint": hint})) for hint in range(0, last, 16)]
 
 
-@pytest.mark.parametrize(("parts", "each"), [(6, 4), (7, 4), (8, 3)])
+@pytest.mark.parametrize(("parts", "each"), [(6, 4), (7, 4), (8, 3), (13, 2)])
 def test_rows_are_asked_for_as_a_whole(parts: int, each: int) -> None:
-    """Where that is no more lines than a part of all lines has; 3 of 24 are no whole rows of two."""
+    """Where several are no more lines than a part of all lines has; 3 of 24 are no whole rows of two, and 2 are one alone."""
     program = function(
         [("C", "memref<12x64xi32>")],
         f"""
@@ -187,9 +187,10 @@ def test_rows_are_asked_for_as_a_whole(parts: int, each: int) -> None:
     every = [places_asked(text, {"n": 0, "k": k}) for k in range(parts)]
     assert {len(asked) for asked in every} == {each}
     assert {place for asked in every for place in asked} == set(product(range(12), (32, 48)))
-    for asked in every:
-        rows = [row for row, _ in asked]
-        assert (rows[::2] == rows[1::2]) == (each % 2 == 0)
+    are_whole = [
+        [row for row, _ in asked[::2]] == [row for row, _ in asked[1::2]] for asked in every
+    ]
+    assert all(are_whole) == (each == 4)
 
 
 @settings(max_examples=40, deadline=None)
