@@ -8,6 +8,7 @@ from itertools import product
 from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.terms_written_out import (
     BETWEEN_HINTS,
+    has_parts,
     terms_between_hints,
     writes_out_terms,
 )
@@ -31,6 +32,7 @@ class Hints:
     ):
         """For tiles of so many vectors of columns."""
         self.s = s
+        self._has_others = plan.prefetch_result or plan.prefetch_left or plan.prefetch
         self._kc = plan.kc
         """the terms of a block of the sums, of which the last may have fewer"""
         written_out = writes_out_terms(core, plan.mr, vectors)
@@ -107,8 +109,9 @@ class Hints:
             self.loops += self.s.prefetch(rows, terms, ahead, locality=3, then=follows).loops
 
     def _is_of_parts(self, ahead: int) -> bool:
-        """Whether a sum has several parts of so many terms, and is too short for others."""
-        return self._kc < 2 * BETWEEN_HINTS and self._kc % ahead == 0
+        """Whether a sum has several parts of so many terms, and is too short for others, or needs none."""
+        is_short = self._kc < 2 * BETWEEN_HINTS
+        return has_parts(self._kc, ahead) and (is_short or not self._has_others)
 
     def terms(self, summed: LoopHandle) -> LoopHandle:
         """The loop over the terms of a tile, or of a part of them, that a loop over all of them has become."""

@@ -6,6 +6,7 @@ from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
 from .contraction_rates import ContractionRates
 from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
+from .terms_written_out import BETWEEN_HINTS
 
 
 def asks_for_result(
@@ -13,7 +14,9 @@ def asks_for_result(
 ) -> bool:
     """
     Whether tiles of C, or of what is made of it, are written beyond L2 where they are, one after the other, and compute long enough to
-    wait for no hint.
+    wait for no hint. Tiles of N innermost write on along the rows of the tile before, where prefetchers follow them: they ask for what they add
+    to, or are finished with. (On Intel's Granite Rapids products of 512 to 1500 rows took 0.97 to 0.98 of the time without hints where sums
+    have 256 to 450 terms, and 0.99 to 1.01 where they have more.)
     """
     _, _, kc, innermost, k_outside = blocks
     is_in_place = problem.updates_in_place or problem.is_finished
@@ -22,6 +25,8 @@ def asks_for_result(
     follows = problem.m >= 2 * mr if innermost == "m" else problem.n >= 2 * nr
     if k_outside:
         return follows
+    if innermost == "n" and not problem.finished_with:
+        return False
     return follows and kc >= problem.k and _leaves_room(known, mr, nr, kc)
 
 
@@ -61,6 +66,8 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     if is_kept_long or known.right_bytes <= known.near_1:
         return 0
     in_parts = plan.kc >= problem.k
+    if plan.kc >= 2 * BETWEEN_HINTS and (plan.prefetch_result or plan.prefetch_left):
+        in_parts = False  # of the length that is right for these
     return _terms_ahead_of(known, plan, -(-plan.nr * right.stored_bytes // line), in_parts=in_parts)
 
 

@@ -15,6 +15,7 @@ from ...targets.target import Target
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Operand, Problem
 from .cost import (
+    TRANSLATED,
     TileSteps,
     beyond_share,
     bytes_taken,
@@ -25,12 +26,6 @@ from .cost import (
     restart_seconds,
 )
 from .threads import PARALLEL_WORK, team
-
-TRANSLATED = 64
-"""
-Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
-cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
-"""
 
 TRANSLATION = 7
 """

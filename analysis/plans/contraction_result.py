@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...targets.estimates import L3_SECONDS
 from .contraction_plan import ContractionPlan
-from .contraction_rates import TRANSLATED, ContractionRates
-from .cost import split_part
+from .contraction_rates import ContractionRates
+from .cost import TRANSLATED, found_anew, split_part
 
 
 def writing(known: ContractionRates, plan: ContractionPlan) -> float:
@@ -73,9 +73,7 @@ def _row_seconds(known: ContractionRates, plan: ContractionPlan) -> float:
     Seconds of waiting for the lines of a row of a tile, where the next tile is not to the right of it.
 
     Rows that do not begin with a line end in one more, which comes late. (That was measured when hints did not ask for it.) Rows on more pages than a core translates at
-    once are found anew in each tile, and prefetchers, which see new rows each time, follow none of them. What is under
-    way comes row after row while a tile is computed: tiles wait for it in the part of the time in which it is under
-    way. (With blocks of K outside, tiles wait for their part of C anyway.)
+    once are found anew in each tile. (With blocks of K outside, tiles wait for their part of C anyway.)
     """
     problem = known.problem
     row = problem.n * problem.result_bytes
@@ -84,8 +82,7 @@ def _row_seconds(known: ContractionRates, plan: ContractionPlan) -> float:
     is_asked_for = row % known.level_1.line_bytes == 0 and pages <= TRANSLATED
     if is_asked_for or plan.k_outside or plan.nr >= problem.n:
         return 0.0
-    coming, computing = streams * L3_SECONDS, plan.kc * known.computing(plan.nr)
-    return coming * coming / (coming + computing)
+    return found_anew(plan.kc * known.computing(plan.nr), streams)
 
 
 def writing_columns(known: ContractionRates, plan: ContractionPlan) -> float:

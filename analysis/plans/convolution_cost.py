@@ -20,12 +20,14 @@ from .convolution_padding import Padding
 from .convolution_plan import ConvolutionPlan
 from .convolution_reads import ConvolutionReads
 from .cost import (
+    TRANSLATED,
     Cost,
     beyond_share,
     broadcast_apart,
     cost_of,
     cycles_per_second,
     ending_cycles,
+    found_anew,
     issued,
     issuing,
     mixed,
@@ -376,7 +378,15 @@ class Model(ConvolutionReads):
         """Seconds of waiting for lines of the result, which tiles ask for while the one before is computed."""
         writing = self._writing * self._times_written(plan)
         hidden = min(writing * (1 - self._exposed), computing)
-        return writing - hidden
+        return writing - hidden + self._far_share * self._found_anew(plan)
+
+    def _found_anew(self, plan: ConvolutionPlan) -> float:
+        """Seconds of waiting for rows of the result that tiles do not ask for, on more pages by turns than a core translates at once."""
+        if plan.prefetch_result or self.traffic.pages_written(plan) <= TRANSLATED:
+            return 0.0
+        run = prod(size for axis, size in plan.tile if self.is_along[axis])
+        computing = 2 * self.terms * run / self.rates.tile_near.core
+        return self.in_parallel / run * found_anew(computing, len(self.c.streams))
 
     @property
     def _exposed(self) -> float:

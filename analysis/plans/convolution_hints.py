@@ -7,8 +7,8 @@ from math import prod
 from ...frozen import replaced
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
-from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
-from .terms_written_out import BETWEEN_HINTS, LINES_AT_ONCE
+from .cost import BESIDE_HINTS, TIMES_ASKED, round_up, terms_ahead
+from .terms_written_out import BETWEEN_HINTS, LINES_AT_ONCE, has_parts
 
 LEAST_BETWEEN = BETWEEN_HINTS // 4
 """Terms of a part of a sum at least: the address of a hint takes about as many instructions as a term of a small tile has."""
@@ -22,17 +22,22 @@ def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     in_vectors = plan.packs and plan.lanes in model.c.n
     plan = replaced(plan, prefetch_weights=in_vectors and asks_for_weights(model, plan))
     plan = replaced(plan, prefetch_block=asks_for_blocks(model, plan))
-    return replaced(plan, between_hints=terms_between_hints(model, plan))
+    plan = replaced(plan, between_hints=terms_between_hints(model, plan))
+    return replaced(plan, prefetch_terms=_in_whole_parts(plan))
 
 
 def asks_for_result(model: Model, plan: ConvolutionPlan) -> bool:
     """
-    Whether a result leaves L2 between calls, and tiles compute long enough to wait for no hint (`BESIDE_HINTS`). Those that go through a
-    window do; and what a result is finished with is loaded, and would be waited for without. (On Intel's Granite Rapids layers of 256 x 1024 outputs at 14 x 14 took 0.96 of the time without hints, of 128 x 512 at 28 x 28
-    0.97, of 144 x 24 at 56 x 56 0.92; of 256 x 128 at 56 x 56 1.04, whose tiles compute long enough.)
+    Whether a result leaves L2 between calls, and the next tile's part of it is on other pages than a tile's own, where prefetchers follow
+    no stores, while tiles compute long enough to wait for no hint (`BESIDE_HINTS`). Tiles that go through a window ask for it; and what a
+    result is finished with is loaded, and would be waited for without. (On Intel's Granite Rapids layers of 512 and 1024 outputs at 14 x 14,
+    of 512 at 28 x 28 and 7 x 7 took 0.96 to 0.98 of the time without hints, of 144 x 24 at 56 x 56 0.92; of 256 x 128 at 56 x 56, whose
+    tiles have other rows than those before and compute long enough, 1.03.)
     """
     if not model.result_is_far or model.has_window or len(model.c.streams) > 1:
         return model.result_is_far
+    if not model.traffic.has_rows_outside(plan):
+        return False
     core, lines = model.core, _hints_of_results(model, replaced(plan, prefetch_result=True))
     computing = model.terms * model.accumulators(plan) / core.fma_ports / model.clock
     return computing >= BESIDE_HINTS * lines * model.far_latency / core.l1_misses
@@ -58,7 +63,20 @@ def image_terms_ahead(model: Model, plan: ConvolutionPlan) -> int:
     lines = model.asked_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
     terms = model.terms_of_channels(plan)
     in_parts = not (model.has_window or plan.block)
+    if terms >= 2 * BETWEEN_HINTS and (plan.prefetch_result or plan.prefetch_image):
+        in_parts = False  # of the length that is right for these
     return terms_ahead(model.core, model.accumulators(plan), loads, lines, terms, in_parts=in_parts)
+
+
+def _in_whole_parts(plan: ConvolutionPlan) -> int:
+    """
+    How many terms ahead a tile asks for where its sums are in parts: as many as the least whole parts that are no fewer, if these are twice as many
+    at most. The last parts then ask for the first terms of the next tile, and no others. (On Intel's Granite Rapids 128 outputs of 256 channels
+    of 56 x 56 took 0.94 of the time with parts of 16 terms that ask 16 ahead, where they had asked 12 ahead.)
+    """
+    ahead, part = plan.prefetch_terms, plan.between_hints
+    whole = round_up(ahead, part) if part else ahead
+    return whole if whole <= 2 * ahead else ahead
 
 
 def asks_for_weights(model: Model, plan: ConvolutionPlan) -> bool:
@@ -104,7 +122,8 @@ def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
         return 0 if model.has_window or plan.block else plan.prefetch_terms
     hints = _hints_of_results(model, plan) + _hints_of_image(model, plan)
     if not hints:
-        return 0
+        ahead, is_alone = plan.prefetch_terms, not (model.has_window or plan.block)
+        return ahead if ahead and is_alone and has_parts(last, ahead) else 0
     at_once = max(LINES_AT_ONCE, model.core.l1_misses // 2)
     most = min(BETWEEN_HINTS, int(at_once * last / hints))
     return next((terms for terms in range(most, LEAST_BETWEEN - 1, -1) if last % terms == 0), 0)

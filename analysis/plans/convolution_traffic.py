@@ -110,6 +110,18 @@ class Traffic:
             and all(self._tiles_along(plan, axis) == 1 for axis in inside)
         )
 
+    def pages_written(self, plan: ConvolutionPlan) -> float:
+        """
+        On how many pages all blocks of weights write, for a tile of pixels that they go by for, the result and what it is finished with:
+        those of rows that begin apart. 0 where tiles along these rows follow each other.
+        """
+        c = self.c
+        steps = [abs(c.stride(c.result, axis) or 0) for axis in c.n if self.extents[axis] > 1]
+        if not self.has_rows_outside(plan) or not steps or min(steps) == 1:
+            return 0.0
+        rows, apart = c.extent(c.n) * len(c.streams), min(steps) * c.result_bytes
+        return rows * min(1.0, apart / self.core.page_bytes)
+
     def is_apart(self, axis: int) -> bool:
         """Whether iterations of an axis of rows read parts of the image that have no element in common."""
         dimension = self.c.left.dimension_of(axis)

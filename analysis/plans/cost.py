@@ -13,7 +13,12 @@ from ...frozen import frozen
 from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
-from .terms_written_out import BETWEEN_HINTS, control_cycles, control_instructions
+from .terms_written_out import (
+    BETWEEN_HINTS,
+    control_cycles,
+    control_instructions,
+    is_worth_parts,
+)
 
 RESOLUTION = 1.02
 """Predicted times that differ by less than this factor are equal: measured ones of one plan differ by as much."""
@@ -38,6 +43,12 @@ terms and 6 times.)
 
 TIMES_ASKED = 3
 """How often a cache line is asked for at most, where tiles ask for one together: a hint costs what a load does."""
+
+TRANSLATED = 64
+"""
+Pages whose addresses a core translates without a delay: the entries of the first level of its TLB for data. Intel's
+cores and AMD's have 64 to 96. (Fog, "The microarchitecture of Intel, AMD and VIA CPUs".)
+"""
 
 MOST_PIECES = 4096
 """Of an operand whose places in a cache are counted: what more of them repeat."""
@@ -293,16 +304,19 @@ def terms_ahead(
     under way: terms that are nearer than these have been asked for already. (In 13 x 32 tiles with B's rows 3136 bytes apart in L2,
     181 GFLOP/s became 198 on Intel's Granite Rapids; 203 are reached with all in L1.)
 
-    Of sums that are short beside that, much would be asked for beyond the end. Where they may be `in_parts`, each part asks for the next
-    one, and the last one for the first of the next tile: as many terms ahead as a part has, half to twice as many as would be else.
+    At the end of a sum, what is beyond it would be asked for. Where sums may be `in_parts`, each part asks for the next one, and the last
+    one for the first of the next tile: as many terms ahead as a part has, no fewer than would be else if there are such parts of twice as many
+    at most, and at least half. (Of 64 channels of 56 x 56 to 256 tiles of 13 x 32 with parts of 16 terms took 0.97 of the time of those
+    with 8 on Intel's Granite Rapids.)
     """
     ahead = max(int(core.terms_under_way(sums, loads)), 1)
     # A hint brings nothing to registers: it takes a port of L1, of which cores that begin few loads of full vectors leave some.
     ports = max(core.l1_ports, core.load_ports)
     has_room = (loads + lines) / ports <= sums / core.fma_ports
-    if in_parts and has_room and terms < 2 * BETWEEN_HINTS:
+    if in_parts and has_room and is_worth_parts(terms, ahead):
         parts = [n for n in range(-(-ahead // 2), min(2 * ahead, terms // 2) + 1) if terms % n == 0]
-        return min(parts, key=lambda n: abs(n - ahead), default=0)
+        if parts or terms < 2 * BETWEEN_HINTS:
+            return next((n for n in parts if n >= ahead), max(parts, default=0))
     return ahead if has_room and terms >= 2 * ahead else 0
 
 
@@ -320,6 +334,16 @@ def restart_seconds(page_bytes: int, run: float, latency: float = L3_SECONDS) ->
     comes from on each page, or once for each piece that is shorter.
     """
     return max(2 * latency / page_bytes, latency / run if run < page_bytes else 0.0)
+
+
+def found_anew(computing: float, streams: float) -> float:
+    """
+    Seconds of waiting for a row of a tile of the result that is on other pages than that of the tile before, in so many arrays: a core
+    translates its address anew, and prefetchers, which see new rows each time, follow none of them. What is under way comes row after row
+    while the tile is computed, so many seconds for each row: tiles wait for it in the part of the time in which it is under way.
+    """
+    coming = streams * L3_SECONDS
+    return coming * coming / (coming + computing)
 
 
 def kept_bytes(cache: Cache) -> int:

@@ -153,11 +153,21 @@ def test_panels_from_l2_are_asked_for_where_that_gains(squares: dict[int, Contra
 
 
 def test_short_sums_do_not_ask_for_the_result():
-    """Their tiles wait for what they load themselves, behind the hints; those of blocks of a sum that are added up ask however short they are."""
-    short, long = (first(product(1024, 1024, k), "sapphire-rapids") for k in (64, 512))
-    assert long.prefetch_result and not short.prefetch_result
-    slow = "sapphire-rapids:chase_l3=0.1e9"
-    assert not first(product(1024, 1024, 512), slow).prefetch_result
+    """
+    Their tiles wait for what they load themselves, behind the hints; those of blocks of a sum that are added up ask however short they are, and
+    of whole sums tiles that are on other rows than the one before, or finished with what they load.
+    """
+    for target, long_asks in (("sapphire-rapids", True), ("sapphire-rapids:chase_l3=0.1e9", False)):
+        for terms, asks in ((64, False), (512, long_asks)):
+            known = Model(problem_of(product(1024, 1024, terms)), Target.parse(target))
+            finished = replace(known.problem, is_finished=True, finished_with=4)
+            for problem, innermost, expected in (
+                (known.problem, "m", asks),
+                (known.problem, "n", False),
+                (finished, "n", asks),
+            ):
+                blocks = (1024 if innermost == "m" else 9, 1024, terms, innermost, False)
+                assert asks_for_result(known, problem, 9, 48, blocks, turned=False) == expected
     known = Model(problem_of(product(1024, 1024, 2048)), Target.parse("sapphire-rapids"))
     assert asks_for_result(known, known.problem, 9, 48, (9, 1024, 32, "n", True), turned=False)
 

@@ -32,9 +32,14 @@ def order(text: str, *names: str) -> bool:
 
 
 def test_tiles_ask_for_the_result_a_few_lines_at_a_time():
-    """Those of 10 x 32 for 20 lines, eight at each of four places; the first ones, which ask for rows of A too, after each 32 terms."""
+    """
+    And of what it is finished with: those of 10 x 32 for 20 lines, eight at each of four places; the first ones, which ask for rows of A too,
+    after each 32 terms. Without such an array prefetchers follow what they write.
+    """
     a = np.zeros((1024, 1024), np.float32)
     low = sw.jit(lambda a, b: a @ b, target="zen5").lower(a, a)
+    assert "k.back" not in low.script()
+    low = sw.jit(lambda a, b, c: a @ b + c, target="zen5").lower(a, a, a)
     parts = re.findall(r'schedule.split "\S+/(\S+)" factor = (\d+) outer = "k.part', low.script())
     assert parts == [("k", "32"), ("k.back", "256")], low.script()
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.facts import Contraction
 from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_cost import Model
+from stepwell.analysis.plans.convolution_hints import asks_for_result, with_hints
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.cost import terms_ahead
 from stepwell.dialects import loop
@@ -63,10 +68,15 @@ def test_hints_go_on_beyond_the_last_channel(
 
 
 def test_short_sums_are_in_parts_of_which_each_asks_for_the_next_one():
-    """About as many terms as are under way: of 32 half, of 31 none; of long ones so many as there are."""
+    """
+    As many terms as are under way, or what parts have more or less: of 32 half, of 31 none, of 64 a quarter rather than an eighth. So of long
+    ones, too, of which as many are a tenth; else so many as there are.
+    """
     core = Target.of("sapphire-rapids").core
     under_way = int(core.terms_under_way(24, 10))
-    for terms, ahead in ((32, 16), (30, 15), (31, 0), (16, 8), (12, 0), (48, 16), (96, under_way)):
+    assert under_way == 15
+    short = ((32, 16), (30, 15), (31, 0), (16, 8), (12, 0), (48, 16), (64, 16), (96, 16), (150, 15))
+    for terms, ahead in (*short, (97, 15), (160, 15)):
         assert terms_ahead(core, 24, 10, 4, terms, in_parts=True) == ahead, terms
     assert terms_ahead(core, 24, 10, 4, 31) == under_way
     x, weights = np.zeros((1, 32, 56, 56), np.float32), np.zeros((16, 32, 1, 1), np.float32)
@@ -77,3 +87,45 @@ def test_short_sums_are_in_parts_of_which_each_asks_for_the_next_one():
     asking = [plan for plan in plans if plan.prefetch_terms]
     assert asking and all(plan.between_hints == plan.prefetch_terms for plan in asking)
     assert all(32 % plan.prefetch_terms == 0 for plan in asking)
+
+
+def convolved(channels: int, outputs: int, side: int) -> Contraction:
+    x, w = np.zeros((1, channels, side, side), np.float32), np.zeros((outputs, channels, 1, 1))
+    low = sw.jit(lambda x: sw.conv(x, w.astype(np.float32))).lower(x)
+    return convolution_of(low)
+
+
+@pytest.mark.parametrize(
+    ("channels", "outputs", "side", "parts", "ahead"),
+    [
+        (96, 24, 28, 16, 16),  # nothing but these hints
+        (512, 64, 14, 0, 14),  # a long sum
+        (256, 64, 56, 16, 16),  # parts for the result and the next pixels
+        (256, 128, 56, 32, 14),  # which are too long for this
+    ],
+)
+def test_terms_are_asked_for_by_whole_parts(
+    channels: int, outputs: int, side: int, parts: int, ahead: int
+):
+    """Where the last of several parts asked for terms within one, the others of that part would be beyond the end, or before the beginning."""
+    target = Target.of("sapphire-rapids")
+    found = convolved(channels, outputs, side)
+    model, (first, *_) = Model(found, target), convolution.propose(found, target, 1)
+    plan = replace(first, tile=((found.n[-1], 8), (found.m[-1], 48)), prefetch_result=False)
+    made = with_hints(model, replace(plan, outside=found.m if side == 56 else ()))
+    assert (made.between_hints, made.prefetch_terms) == (parts, ahead)
+
+
+@pytest.mark.parametrize(
+    ("channels", "is_beside", "asks"),
+    [(2048, False, True), (2048, True, False), (64, False, False)],
+)
+def test_results_are_asked_for_where_tiles_compute_as_long_as_l1_waits_for_the_hints(
+    channels: int, is_beside: bool, asks: bool
+):
+    """With few terms for each line loads would wait behind the hints; and lines beside those of the tile before are followed by prefetchers."""
+    found, target = convolved(channels, 128, 56), Target.parse("sapphire-rapids:l2=1M")
+    model, (first,) = Model(found, target), convolution.propose(found, target, 1)
+    tile, outside = ((found.n[-1], 8), (found.m[-1], 48)), () if is_beside else found.m
+    plan = replace(first, tile=tile, outside=outside)
+    assert model.result_is_far and asks_for_result(model, plan) == asks

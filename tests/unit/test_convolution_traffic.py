@@ -7,6 +7,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
+from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.driver.options import Options
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
@@ -129,3 +130,21 @@ def test_lines_that_come_back_alone_are_waited_for():
         for one in (plan, together)
     ]
     assert waits[0] < 0.1 * waits[1]
+
+
+@pytest.mark.parametrize(("outputs", "is_late"), [(48, False), (96, True)])
+def test_rows_on_more_pages_than_are_translated_at_once_come_late(outputs: int, is_late: bool):
+    """Of a result that leaves L2, where all outputs are written for each tile of pixels: not what tiles ask for, or one row after the other."""
+    x, w = np.zeros((1, 16, 112, 112), np.float32), np.zeros((outputs, 16, 1, 1), np.float32)
+    found = convolution_of(sw.jit(lambda x: sw.conv(x, w)).lower(x))
+    target = Target.of("x86-64-v3")
+    model, (first, *_) = Model(found, target), convolution.propose(found, target, 1)
+    outside = replace(first, outside=found.m, prefetch_result=False)
+    assert model.traffic.has_rows_outside(outside)
+
+    def writing(plan: ConvolutionPlan) -> float:
+        return dict(model.cost(plan).terms)["writing"]
+
+    beside, asking = replace(outside, outside=()), replace(outside, prefetch_result=True)
+    assert writing(beside) == writing(asking)
+    assert (writing(outside) > writing(asking)) == is_late

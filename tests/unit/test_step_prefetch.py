@@ -152,6 +152,47 @@ def test_each_element_of_a_column_has_a_line_of_its_own() -> None:
     assert '"A.prefetch0" %A_prefetch0 = 0 to 99 {' in applied(program, Prefetch("f/A", "i"))
 
 
+def places_asked(text: str, values: dict[str, int]) -> list[tuple[int, ...]]:
+    """What the hint for `C` in a text asks for in one iteration of the loops around."""
+    (hint,) = hints(text)
+    place = (
+        hint[hint.index("[") : hint.index("]") + 1].replace("floordiv", "//").replace("mod", "%")
+    )
+    place = place.replace("%C_prefetch0", "hint")
+    for name in values:
+        place = place.replace(f"%{name}", name)
+    steps = [line for line in text.splitlines() if '"C.prefetch0"' in line]
+    last = int(steps[0].split(" to ")[1].split()[0]) if steps else 1
+    return [tuple(eval(place, {**values, "hint": hint})) for hint in range(0, last, 16)]
+
+
+@pytest.mark.parametrize(("parts", "each"), [(6, 4), (7, 4), (8, 3), (13, 2)])
+def test_rows_are_asked_for_as_a_whole(parts: int, each: int) -> None:
+    """Where several are no more lines than a part of all lines has; 3 of 24 are no whole rows of two, and 2 are one alone."""
+    program = function(
+        [("C", "memref<12x64xi32>")],
+        f"""
+  loop.for parallel "n" %n = 0 to 2 {{
+    loop.for serial "k" %k = 0 to {parts} {{
+      loop.for parallel "i" %i = 0 to 12 {{
+        loop.for parallel "j" %j = 0 to 32 {{
+          %c = loop.load %C[%i, %n * 32 + %j] : memref<12x64xi32>
+          loop.store %c, %C[%i, %n * 32 + %j] : memref<12x64xi32>
+        }}
+      }}
+    }}
+  }}""",
+    ).replace("{stepwell.noalias}", "{stepwell.noalias, stepwell.own}", 1)
+    text = applied(program, Prefetch("f/C", "n", inside="k"))
+    every = [places_asked(text, {"n": 0, "k": k}) for k in range(parts)]
+    assert {len(asked) for asked in every} == {each}
+    assert {place for asked in every for place in asked} == set(product(range(12), (32, 48)))
+    are_whole = [
+        [row for row, _ in asked[::2]] == [row for row, _ in asked[1::2]] for asked in every
+    ]
+    assert all(are_whole) == (each == 4)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 7), st.integers(1, 70), st.integers(1, 40), st.sampled_from((1, 3)))
 def test_all_lines_of_a_tile_are_asked_for(tall: int, wide: int, sums: int, panels: int) -> None:
@@ -174,18 +215,10 @@ def test_all_lines_of_a_tile_are_asked_for(tall: int, wide: int, sums: int, pane
   }}""",
     )
     text = applied(program, Prefetch("f/C", "n", inside="k"))
-    (hint,) = hints(text)
-    place = (
-        hint[hint.index("[") : hint.index("]") + 1].replace("floordiv", "//").replace("mod", "%")
-    )
-    place = place.replace("%C_prefetch0", "hint")
-    for name in "nmk":
-        place = place.replace(f"%{name}", name)
-    steps = [line for line in text.splitlines() if '"C.prefetch0"' in line]
-    last = int(steps[0].split(" to ")[1].split()[0]) if steps else 1
     asked = {
-        tuple(eval(place, {"n": 1, "m": m, "k": k, "hint": hint}))
-        for m, k, hint in product(range(panels), range(sums), range(0, last, 16))
+        place
+        for m, k in product(range(panels), range(sums))
+        for place in places_asked(text, {"n": 1, "m": m, "k": k})
     }
     for row, column in product(range(tall), range(2 * wide, 3 * wide)):
         assert any((row, column - back) in asked for back in range(16))

@@ -65,31 +65,44 @@ class Parts:
     line: int
     """elements of a cache line"""
 
+    @property
+    def has_whole_pieces(self) -> bool:
+        """
+        Whether each part is of several whole pieces, which make it no larger than as many lines: the first line of a piece is found by
+        multiplications and divisions then, and the others are next to it. (On Intel's Granite Rapids two pixels' lines of two channels took
+        0.97 of the time so, with 256 channels of 56 x 56; one row of two lines of a result 1.04.)
+        """
+        several = -(-prod(self.pieces) // self.count)
+        return several > 1 and self.lines > 1 and several * self.lines * self.line <= self.size
+
     def position(self, within: AffineExpr) -> tuple[AffineExpr, ...]:
         """
-        Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted: where these are no
-        multiple of the iterations, some are asked for twice, rather than others beyond the last one.
+        Where an element of an iteration's part is along each axis of the box. Of several pieces the lines are counted, or these: where they
+        are no multiple of the iterations, some are asked for twice, rather than others beyond the last one.
         """
         zero, last = constant_expr(0), len(self.pieces) - 1
         if prod(self.pieces) == 1:
             return (*(zero for _ in range(last)), self.iteration * self.size + within)
-        every = prod(self.pieces) * self.lines
+        number = within // self.line if self.size > self.line else zero
+        counts, in_piece = (*self.pieces[:last], self.lines), zero
+        if self.has_whole_pieces:
+            counts, in_piece = (*self.pieces[:last], 1), number % self.lines
+            number = number // self.lines
+        every = prod(counts)
         if every % self.count == 0:
             rest = self.iteration * (every // self.count)
         elif self.count % every == 0:
             rest = self.iteration // (self.count // every)
         else:
             rest = self.iteration * every // self.count
-        if self.size > self.line:
-            rest += within // self.line
+        rest = sum_of(rest, number)
         index = [zero for _ in self.pieces]
-        counts = (*self.pieces[:last], self.lines)
         for axis in (n for n in reversed(range(last + 1)) if counts[n] > 1):
             if prod(counts[:axis]) == 1:
                 index[axis] = rest
                 break
             index[axis], rest = rest % counts[axis], rest // counts[axis]
-        return (*index[:last], index[last] * self.line)
+        return (*index[:last], sum_of(index[last], in_piece) * self.line)
 
 
 @frozen

@@ -16,7 +16,7 @@
 // SPR: c3_s2.
 // SPR-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 17 terms ahead;
 // SPR: c1_56.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches rows of B 11 terms ahead;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 3136, KC 64, N tiles innermost, packs nothing, peels M, prefetches rows of B 16 terms ahead;
 // SPR: c1_7.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 15 terms ahead;
 // SPR: first.
@@ -37,7 +37,7 @@
 // ZEN3: c3_s2.
 // ZEN3-NEXT: chosen contraction: direct, tile 6x16 of axes 2, 0, copies the image with its border, packs weights, prefetches the result, prefetches the image 12 terms ahead;
 // ZEN3: c1_56.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches A and C, prefetches panels of B 12 terms ahead;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 528, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 12 terms ahead;
 // ZEN3: c1_7.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 49, KC 1024, N tiles innermost, packs B, peels M and N, K blocks outside of M, prefetches A and C, prefetches panels of B 12 terms ahead;
 // ZEN3: first.
@@ -58,7 +58,7 @@
 // ZEN5: c3_s2.
 // ZEN5-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, blocks of weights inside of axes 1, 2, prefetches the result, prefetches the image 15 terms ahead;
 // ZEN5: c1_56.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches A and C;
+// ZEN5-NEXT: chosen contraction: tile 13x32, MC 13, NC 1056, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: c1_7.
 // ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 49, KC 2048, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: first.

@@ -115,14 +115,13 @@ func.func @residual(%x: tensor<256x196xf32>, %r: tensor<1024x196xf32>) -> tensor
 }
 
 // Of weights that are more than the image few tiles use each: they are asked for a page ahead. A block of them stays in L2
-// beside what comes of the next one, which all tiles ask for.
+// beside what comes of the next one, which all tiles ask for. Of the result each tile writes on beside the one before.
 // CHECK: scheduled as contraction: direct, tile {{.*}}prefetches weights, prefetches the next block of them
 // LOOP-LABEL: @late.y
-// LOOP:         loop.for reduction "c.part" %[[PART:.*]] = 0 to 16
-// LOOP:           loop.prefetch %y[{{.*}}%[[PART]] {{.*}}%oh_tile * 2 + 2
-// LOOP:           loop.for reduction "c.term" %c = 0 to 32
-// LOOP:             loop.prefetch %weights[{{.*}}%c + %[[PART]] * 32 + 32
-// LOOP:             loop.prefetch %weights[(%f_tile * 32 + 1) {{.*}}%oh_tile * 4096 + %[[PART]] * 256 + %c * 8], read, locality<2>
+// LOOP-NOT:     loop.prefetch %y
+// LOOP:         loop.for reduction "c" %c = 0 to 512
+// LOOP:             loop.prefetch %weights[{{.*}}%c + 32
+// LOOP:             loop.prefetch %weights[(%f_tile * 32 + 1) {{.*}}%oh_tile * 4096 + %c * 8], read, locality<2>
 // LOOP:         loop.for parallel unroll "weights.prefetch0.back"
 func.func @late(%x: tensor<1x512x7x7xf32>, %w: tensor<2048x512x1x1xf32> {stepwell.constant}) -> tensor<1x2048x7x7xf32> {
   %y = te.compute [%n = 1, %f = 2048, %oh = 7, %ow = 7] add [%c = 512, %kh = 1, %kw = 1] (%a = %x[%n, %c, %oh + %kh, %ow + %kw], %b = %w[%f, %c, %kh, %kw]) : (tensor<1x512x7x7xf32>, tensor<2048x512x1x1xf32>) -> tensor<1x2048x7x7xf32> {
