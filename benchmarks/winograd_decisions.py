@@ -47,11 +47,22 @@ def shapes_of_one(path: Path) -> dict[str, tuple[int, ...]]:
 def compare(path: Path, images: int, seed: int, threads: int) -> bool:
     """Print a line for a model; whether all classes agree."""
     shapes = shapes_of_one(path)
+    if [len(shape) for shape in shapes.values()] != [4]:
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "no input"
+        raise StepwellError(
+            f"{path.name} takes {found}, expected one image (1, channels, height, width); leave it out"
+        )
     programs = {
         name: sw.load(path, shapes=shapes, winograd=name == "winograd").compile(threads=threads)
         for name in ("direct", "winograd")
     }
-    (spec,) = programs["direct"].signature.inputs
+    signature = programs["direct"].signature
+    (spec,) = signature.inputs
+    if [len(result.shape) for result in signature.results] != [2]:
+        raise StepwellError(
+            f"{path.name} gives {', '.join(map(str, signature.results))}, expected one row with a score for each class; "
+            "leave it out"
+        )
     rng = np.random.default_rng(seed)
     different, apart, nearest, classes = 0, 0.0, np.inf, set[int]()
     for _ in range(images):
