@@ -104,8 +104,10 @@ def requests(
     """
     One request for each case that is named; a name of the suite's may be a pattern (`gemm-*`).
 
-    Raises StepwellError for a name that the suite does not have.
+    Raises StepwellError for a name that the suite does not have, and for a suite that is not there, also beside files.
     """
+    if suite != SUITE and not suite.is_file():
+        raise StepwellError(_no_suite(suite), where=str(suite))
     found: list[Request] = []
     for program in programs:
         if is_file(program):

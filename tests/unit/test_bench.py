@@ -406,6 +406,7 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         (["softmax", "--roofline", "x.gif"], "found a picture ending in '.gif'"),
         (["softmax", "--suite", "/no/suite.py"], "/no/suite.py: found no suite of this name, exp"),
         (["softmax", "--suite", "netwerks"], "or a file; did you mean 'networks'?"),
+        (["model.py:mlp", "--suite", "netwerks"], "or a file; did you mean 'networks'?"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
