@@ -88,8 +88,10 @@ def _with_loop(known: Counters, part: LoopPart) -> Counters:
 
 
 def _iterations(length: int, part: LoopPart) -> int:
-    """How many iterations a loop of that length has."""
+    """How many iterations a loop of that length has at most, counted from the first of its lower bounds."""
     count = -(-length // part.step)
+    if len(part.lower) > 1:  # it starts later by any number, from which it is rounded up
+        return count + part.multiple - 1
     return -(-count // part.multiple) * part.multiple
 
 

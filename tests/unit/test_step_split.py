@@ -72,6 +72,26 @@ def test_padding_takes_the_overrun() -> None:
     check_extents(padded, Split("f/i", 4, tail="pad"))
 
 
+@pytest.mark.parametrize(("size", "takes"), [(5, False), (6, True)])
+def test_padding_begins_where_the_greatest_of_lower_bounds_is(size: int, takes: bool) -> None:
+    """From 2 to 5, by two bounds of which the first would end the overrun at 4."""
+    text = f"""
+    func.func @f(%A: memref<3xi32> {{stepwell.noalias}}) {{
+      %T = loop.alloc stack : memref<{size}xi32>
+      loop.for parallel "i" %i = max(0, 2) to 3 {{
+        %v = arith.constant 1 : i32
+        loop.store %v, %T[%i] : memref<{size}xi32>
+      }}
+      func.return
+    }}
+    """
+    step = Split("f/i", 4, tail="pad")
+    if takes:
+        assert "%i_outer to %i_outer + 4" in applied(text, step)
+    else:
+        assert "outside of its shape" in reason(text, step)
+
+
 def test_loops_are_rounded_up_beside_what_is_known_of_them() -> None:
     nest, _ = Nests(parse_text(TRIANGLE.replace("{n}", "9"), "<text>")).resolve("f/")
     outer, inner = list(nest.loops())[:2]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 
 import islpy as isl
 from xdsl.ir import Block, Region, SSAValue
@@ -14,7 +16,8 @@ from .rewrite import as_bound
 
 # By name, since Python's own words end in an underscore here but not in islpy's stubs.
 _FOR, _IF = isl.ast_node_type["for_"], isl.ast_node_type["if_"]
-_AND = isl.ast_expr_op_type["and_"]
+_AND, _OR = isl.ast_expr_op_type["and_"], isl.ast_expr_op_type["or_"]
+_CHOICES = isl.ast_expr_op_type.select, isl.ast_expr_op_type.cond
 
 EmitStatement = Callable[[Block, str, Sequence[AffineExpr], Sequence[SSAValue]], None]
 """
@@ -39,7 +42,7 @@ class AstToLoops:
         """Append what the tree says to the block."""
         kind = node.get_type()
         if kind == _FOR:
-            self._for(node, block)
+            self._for(node, node.for_get_init(), block)
         elif kind == _IF:
             self._if(node, block)
         elif kind == isl.ast_node_type.block:
@@ -54,8 +57,14 @@ class AstToLoops:
         else:
             self._user(node, block)
 
-    def _for(self, node: isl.AstNode, block: Block) -> None:
-        start = self._terms(node.for_get_init(), isl.ast_expr_op_type.max)
+    def _for(self, node: isl.AstNode, first: isl.AstExpr, block: Block) -> None:
+        """The loop of a node, from the `first` value, which may be one of two by a condition."""
+        if first.get_type() == isl.ast_expr_type.op and first.get_op_type() in _CHOICES:
+            alternatives = self._alternatives(first.get_op_arg(0))
+            taken, other = (partial(self._for, node, first.get_op_arg(n)) for n in (1, 2))
+            self._branch(alternatives, taken, other, block)
+            return
+        start = self._terms(first, isl.ast_expr_op_type.max)
         if node.for_is_degenerate():
             # One iteration: a loop all the same, which `simplify` removes.
             end, step = [e + 1 for e in start], 1
@@ -89,13 +98,27 @@ class AstToLoops:
         del self._dims[name]
 
     def _if(self, node: isl.AstNode, block: Block) -> None:
-        constraints = self._constraints(node.if_get_cond())
+        taken = partial(self.build, node.if_get_then_node())
+        other = partial(self.build, node.if_get_else_node()) if node.if_has_else_node() else None
+        self._branch(self._alternatives(node.if_get_cond()), taken, other, block)
+
+    def _branch(
+        self,
+        alternatives: Sequence[Sequence[AffineConstraintExpr]],
+        taken: Callable[[Block], None],
+        other: Callable[[Block], None] | None,
+        block: Block,
+    ) -> None:
+        """Append what is `taken` where one of some alternatives holds, which are asked for one after the other, and the `other` else."""
+        constraints, *left = alternatives
+        if left:
+            other = partial(self._branch, left, taken, other)
         then, otherwise = Block(), None
-        self.build(node.if_get_then_node(), then)
+        taken(then)
         then.add_op(loop.YieldOp())
-        if node.if_has_else_node():
+        if other is not None:
             otherwise = Block()
-            self.build(node.if_get_else_node(), otherwise)
+            other(otherwise)
             otherwise.add_op(loop.YieldOp())
         else_region = None if otherwise is None else Region(otherwise)
         block.add_op(loop.IfOp(constraints, self._values, Region(then), else_region))
@@ -122,21 +145,26 @@ class AstToLoops:
             return [e + 1 for e in exprs]
         return exprs
 
-    def _constraints(self, cond: isl.AstExpr) -> list[AffineConstraintExpr]:
+    def _alternatives(self, cond: isl.AstExpr) -> list[list[AffineConstraintExpr]]:
+        """The constraints of which all of one list hold where the condition does."""
         ops = isl.ast_expr_op_type
         kind = ops(cond.get_op_type())
-        if kind in (_AND, ops.and_then):
-            return [
-                constraint
-                for n in range(cond.get_op_n_arg())
-                for constraint in self._constraints(cond.get_op_arg(n))
-            ]
+        if kind not in (_AND, _OR, ops.and_then, ops.or_else):
+            return [[self._constraint(cond)]]
+        parts = [self._alternatives(cond.get_op_arg(n)) for n in range(cond.get_op_n_arg())]
+        if kind in (_OR, ops.or_else):
+            return [alternative for part in parts for alternative in part]
+        return [[one for each in chosen for one in each] for chosen in product(*parts)]
+
+    def _constraint(self, cond: isl.AstExpr) -> AffineConstraintExpr:
+        ops = isl.ast_expr_op_type
+        kind = ops(cond.get_op_type())
         lhs, rhs = self._expr(cond.get_op_arg(0)), self._expr(cond.get_op_arg(1))
         if kind == ops.eq:
             zero = AffineExpr.constant(0)
-            return [
-                AffineConstraintExpr(AffineConstraintKind.eq, lhs - rhs, zero, canonicalize=False)
-            ]
+            return AffineConstraintExpr(
+                AffineConstraintKind.eq, lhs - rhs, zero, canonicalize=False
+            )
         difference = {
             ops.ge: lhs - rhs,
             ops.gt: lhs - rhs - 1,
@@ -145,7 +173,7 @@ class AstToLoops:
         }.get(kind)
         if difference is None:
             raise StepwellError(f"isl gave a condition that is not affine: {cond.to_C_str()}")
-        return [loop.at_least_zero(difference)]
+        return loop.at_least_zero(difference)
 
     def _expr(self, expr: isl.AstExpr) -> AffineExpr:
         kind = expr.get_type()
