@@ -59,7 +59,8 @@ class AstToLoops:
 
     def _for(self, node: isl.AstNode, first: isl.AstExpr, block: Block) -> None:
         """The loop of a node, from the `first` value, which may be one of two by a condition."""
-        if first.get_type() == isl.ast_expr_type.op and first.get_op_type() in _CHOICES:
+        is_op = first.get_type() == isl.ast_expr_type.op
+        if is_op and isl.ast_expr_op_type(first.get_op_type()) in _CHOICES:
             alternatives = self._alternatives(first.get_op_arg(0))
             taken, other = (partial(self._for, node, first.get_op_arg(n)) for n in (1, 2))
             self._branch(alternatives, taken, other, block)
