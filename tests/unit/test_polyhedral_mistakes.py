@@ -1,7 +1,9 @@
 """Programs with which the schedule fuzzer found mistakes of `loop-polyhedral`."""
 
+import islpy as isl
 import pytest
 from differential.iteration_trace import racing, trace
+from stepwell.analysis.statements import Statement
 from stepwell.dialects import loop
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
@@ -108,3 +110,43 @@ def test_a_mark_says_nothing_of_loops_after_what_it_is_around() -> None:
     for op in function.walk():
         if isinstance(op, loop.ForOp) and op.kind.data is loop.LoopKind.PARALLEL:
             assert not list(racing(touches, op, reductions=True)), op.loop_name.data
+
+
+def test_loops_of_isl_that_leave_iterations_out_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where isl tiles this schedule, the loop over tiles of `j` in steps of two stands for `j` itself."""
+    module = parse_text(
+        """
+        func.func @f(%A: memref<6x6x4xi32> {stepwell.noalias}, %n: index) {
+          loop.for serial "i" %i = 0 to 6 {
+            loop.for serial "j" %j = 0 to min(6, %n + 1) {
+              loop.for serial "k" %k = 0 to 4 {
+                loop.if ((-%j + %k + 1) mod 3 == 0) {
+                  %v = arith.constant 1 : i32
+                  loop.store %v, %A[%i, %j, %k] : memref<6x6x4xi32>
+                }
+              }
+            }
+          }
+          func.return
+        }
+        """,
+        "f.mlir",
+    )
+
+    def scaled(found: object, statements: list[Statement], fuse: str) -> isl.Schedule:
+        domain = statements[0].domain.to_union_set()
+        times = isl.UnionMap("{ S0[i, j, k] -> [3 + 3i, j, -3i + 3k] }").intersect_domain(domain)
+        functions = isl.MultiUnionPwAff.from_union_map(times)
+        band = isl.Schedule.from_domain(domain).insert_partial_schedule(functions)
+        return band.get_root().child(0).band_set_permutable(1).get_schedule()
+
+    monkeypatch.setattr("stepwell.transforms.loop.polyhedral.compute_schedule", scaled)
+    before = str(module)
+    with pytest.raises(
+        StepwellError, match=r"f.mlir:8:.* do not run the store to '%A' of \(i, j, k\) once"
+    ):
+        LoopPolyhedralPass(tile=2).apply(Context(), module)
+    assert str(module) == before
+    LoopPolyhedralPass(tile=0).apply(Context(), module)

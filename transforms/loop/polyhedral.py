@@ -9,7 +9,7 @@ and Cohen, Polyhedral AST generation is more than scanning polyhedra, 2015).
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import islpy as isl
@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.affine_isl import as_map
 from ...analysis.dependence import Dependences, dependences
 from ...analysis.levels import Level
 from ...analysis.statements import Statement, find_statements, is_free
@@ -270,14 +271,48 @@ def _generate(
     tree = build.node_from_schedule(schedule)
     by_name = {statement.name: statement for statement in statements}
 
+    places: dict[str, list[_Placed]] = {name: [] for name in by_name}
+
     def emit(
         block: Block, name: str, point: Sequence[AffineExpr], values: Sequence[SSAValue]
     ) -> None:
+        places[name].append((block, tuple(point), tuple(values)))
         _clone_statement(block, by_name[name], point, values)
 
     made = Block()
     AstToLoops(parameters, emit).build(tree, made)
+    for statement in statements:
+        if not _is_complete(found, statement, places[statement.name]):
+            raise StepwellError(
+                f"the loops that isl made do not run {_statement_text(statement)} once for each of its iterations, "
+                "which is a mistake of isl's; use another tile=, or single steps",
+                op=statement.ops[-1],
+            )
     _replace_loops(function.body.block, statements, made)
+
+
+_Placed = tuple[Block, tuple[AffineExpr, ...], tuple[SSAValue, ...]]
+"""Where a statement has been put, and as which of its iterations: expressions over values."""
+
+
+def _is_complete(found: Dependences, statement: Statement, places: Iterable[_Placed]) -> bool:
+    """Whether loops that have been made run each iteration of a statement, and once: isl's have been seen not to."""
+    run: isl.Set | None = None
+    for block, point, values in places:
+        frame = found.scop.frames.of(block)
+        terms = frame.terms(point, values)
+        if terms is None or not frame.certain:
+            return False
+        # A number in front stands for the iteration of a statement outside of all loops.
+        all_terms = [AffineExpr.constant(0), *terms]
+        iterations = as_map(frame.around.values(all_terms)).intersect_domain(frame.domain)
+        here = iterations.range()
+        if not iterations.is_injective() or (run is not None and not run.is_disjoint(here)):
+            return False
+        run = here if run is None else run.union(here)
+    wanted = statement.domain.reset_tuple_id().insert_dims(isl.dim_type.set, 0, 1)
+    wanted = wanted.fix_val(isl.dim_type.set, 0, isl.Val(0))
+    return wanted.is_empty() if run is None else bool(run.is_equal(wanted))
 
 
 def _clone_statement(

@@ -65,10 +65,19 @@ class AstToLoops:
             taken, other = (partial(self._for, node, first.get_op_arg(n)) for n in (1, 2))
             self._branch(alternatives, taken, other, block)
             return
-        start = self._terms(first, isl.ast_expr_op_type.max)
+        self._loop(node, self._terms(first, isl.ast_expr_op_type.max), block)
+
+    def _loop(self, node: isl.AstNode, start: Sequence[AffineExpr], block: Block) -> None:
+        """The loop of a node, from the greatest of the values in `start`."""
+        if node.for_is_degenerate() and len(start) > 1:
+            # An end would be the least of several: which one is the greatest start is asked for before.
+            is_first = [loop.at_least_zero(start[0] - other) for other in start[1:]]
+            taken, other = (partial(self._loop, node, each) for each in (start[:1], start[1:]))
+            self._branch([is_first], taken, other, block)
+            return
         if node.for_is_degenerate():
             # One iteration: a loop all the same, which `simplify` removes.
-            end, step = [e + 1 for e in start], 1
+            end, step = [start[0] + 1], 1
         else:
             end = self._upper(node.for_get_cond())
             step = node.for_get_inc().get_val().to_python()
@@ -111,6 +120,13 @@ class AstToLoops:
         block: Block,
     ) -> None:
         """Append what is `taken` where one of some alternatives holds, which are asked for one after the other, and the `other` else."""
+        if not alternatives:
+            if other is not None:
+                other(block)
+            return
+        if not all(alternatives):  # one of them asks for nothing
+            taken(block)
+            return
         constraints, *left = alternatives
         if left:
             other = partial(self._branch, left, taken, other)
@@ -147,7 +163,9 @@ class AstToLoops:
         return exprs
 
     def _alternatives(self, cond: isl.AstExpr) -> list[list[AffineConstraintExpr]]:
-        """The constraints of which all of one list hold where the condition does."""
+        """The constraints of which all of one list hold where the condition does; some parts of it are the numbers 0 and 1."""
+        if cond.get_type() == isl.ast_expr_type.int:
+            return [] if cond.get_val().is_zero() else [[]]
         ops = isl.ast_expr_op_type
         kind = ops(cond.get_op_type())
         if kind not in (_AND, _OR, ops.and_then, ops.or_else):
