@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, llvm, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import blocks_of, operands_of, operations_of
 from ...dialects.loop import MODE, UNROLLED, RunMode
+from ...errors import StepwellError
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
 from .loop_hints import NO_UNROLL, NO_VECTORS, UNROLL, branch_back
@@ -58,6 +59,7 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     inside: ...; br header(i + step, yielded)
     """
     assert isinstance(op, scf.ForOp)
+    _check_counts(op)
     body = _block(op.body, op)
     header = e.block_for(body.args, op)
     inside, after = Block(), Block()
@@ -76,6 +78,22 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     branch_back(e, header, [following, *yielded], _hints(op, body))
     e.start(after)
     e.unflatten(op.results, header.args[1:])
+
+
+def _check_counts(op: scf.ForOp) -> None:
+    """Raise StepwellError for a loop that would never end: its counter wraps before it is at an end that is a number."""
+    lower, upper, step = map(_number, _bounds(op))
+    if lower is None or upper is None or step is None or step < 1 or lower >= upper:
+        return
+    type_ = op.body.block.args[0].type
+    bits = type_.width.data if isinstance(type_, IntegerType) else 64
+    beyond = upper + step - 1 - (upper - 1 - lower) % step
+    if beyond >= 2 ** (bits - 1):
+        raise StepwellError(
+            f"found a loop from {lower} to {upper} by {step} whose counter would be {beyond} after the last iteration, "
+            f"expected it to fit into {bits} bits with a sign; count from zero",
+            op=op,
+        )
 
 
 def _hints(op: scf.ForOp, body: Block) -> list[str]:

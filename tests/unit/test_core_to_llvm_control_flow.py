@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from stepwell.analysis.levels import Level
+from stepwell.driver.pipelines import lower_to
+from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime.jit import compile_module
 
@@ -76,6 +79,45 @@ def test_swapped_loop_values(compiled):
       func.return %a : i64
     }"""
     assert [compiled(text)(n) for n in range(10)] == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]
+
+
+@pytest.mark.parametrize(
+    ("type_", "lower", "upper", "step", "beyond"),
+    [
+        ("index", 2**63 - 8, 2**63 - 1, 16, 2**63 + 8),
+        ("index", 0, 2**63 - 1, 2**62, 2**63),
+        ("i8", 100, 127, 3, 127),
+        ("i8", 100, 127, 4, 128),
+        ("i32", -(2**31), 2**31 - 1, 2**30, 2**31),
+    ],
+)
+def test_counters_that_wrap(type_: str, lower: int, upper: int, step: int, beyond: int):
+    """Such loops never ended, and left their buffers. The first that fits comes to 127 after its last iteration."""
+    colon = "" if type_ == "index" else f" : {type_}"
+    text = f"""
+    func.func @main() -> i64 {{
+      %lower = arith.constant {lower} : {type_}
+      %upper = arith.constant {upper} : {type_}
+      %step = arith.constant {step} : {type_}
+      %start = arith.constant 0 : i64
+      %one = arith.constant 1 : i64
+      %r = scf.for %i = %lower to %upper step %step iter_args(%n = %start) -> (i64){colon} {{
+        %more = arith.addi %n, %one : i64
+        scf.yield %more : i64
+      }}
+      func.return %r : i64
+    }}"""
+    module = parse_text(text, "f.mlir")
+    bits = 64 if type_ == "index" else int(type_[1:])
+    if beyond < 2 ** (bits - 1):
+        lower_to(module, Level.LLVM)
+        assert compile_module(module)() == len(range(lower, upper, step))
+        return
+    with pytest.raises(
+        StepwellError,
+        match=rf"f.mlir:8:\d+: found a loop .* would be {beyond} after .* {bits} bits",
+    ):
+        lower_to(module, Level.LLVM)
 
 
 def test_blocks_in_any_order(compiled):
