@@ -39,6 +39,9 @@ _LEDGER = "written"
 
 _NOTE_BYTES = 8
 
+_PLAIN_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""How a file is opened: no link is followed, and where a pipe is in its place nobody waits for the other end."""
+
 
 _Contents = bytes | memoryview
 
@@ -194,13 +197,14 @@ def _mapped(file: BinaryIO, size: int) -> tuple[bytes, memoryview]:
 def _own_file(path: Path, read: _Reader) -> tuple[bytes, _Contents] | None:
     """The header of a file and the rest; None where there is none, or where another user could have written it."""
     try:
-        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        number = os.open(path, os.O_RDONLY | _PLAIN_FILE)
     except OSError:
         return None
+    found = os.fstat(number)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(number)
+        return None
     with os.fdopen(number, "rb") as file:
-        found = os.fstat(number)
-        if not stat.S_ISREG(found.st_mode):
-            return None
         if hasattr(os, "geteuid"):
             by_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
             if found.st_uid != os.geteuid() or by_others:
@@ -229,7 +233,7 @@ def _noted(ledger: Path) -> int | None:
 
 def _note(ledger: Path, data: bytes, how: int) -> None:
     """Write to a ledger: what processes append at once is one after the other."""
-    how |= os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    how |= os.O_WRONLY | os.O_CREAT | _PLAIN_FILE
     with suppress(OSError):
         number = os.open(ledger, how, 0o600)
         with os.fdopen(number, "wb") as file:
