@@ -450,6 +450,8 @@ def test_rates_that_another_version_has_are_left_out(tmp_path: Path):
         json.dumps(GOOD).replace('"version": 3', '"version": 2'),
         json.dumps(GOOD).replace("1.0", "NaN"),
         json.dumps(GOOD).replace("1.0", "-1"),
+        json.dumps(GOOD).replace("1.0", "9" * 400),
+        "[" * 100_000,
         json.dumps(GOOD).replace("fma_f32", "fma_f8"),
         json.dumps(GOOD).replace("measured", "guessed"),
     ],
