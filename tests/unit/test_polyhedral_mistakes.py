@@ -1,15 +1,20 @@
 """Programs with which the schedule fuzzer found mistakes of `loop-polyhedral`."""
 
 import islpy as isl
+import numpy as np
 import pytest
 from differential.iteration_trace import racing, trace
 from stepwell.analysis.statements import Statement
 from stepwell.dialects import loop
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
+from stepwell.interpreters.harness import interpret
 from stepwell.transforms.loop.polyhedral import LoopPolyhedralPass
+from stepwell.transforms.step_support import isl_scheduler
 from xdsl.context import Context
 from xdsl.dialects import func
+
+from .kernel_oracles import copies
 
 
 def test_loops_without_statements_stay() -> None:
@@ -150,3 +155,50 @@ def test_loops_of_isl_that_leave_iterations_out_are_refused(
         LoopPolyhedralPass(tile=2).apply(Context(), module)
     assert str(module) == before
     LoopPolyhedralPass(tile=0).apply(Context(), module)
+
+
+def test_many_statements_are_scheduled_in_a_process_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It gives what is computed here too, says the same of limits, and is ended when it takes too long."""
+    module = parse_text(_many_statements(), "f.mlir")
+    apart, here = module.clone(), module.clone()
+    LoopPolyhedralPass(tile=2).apply(Context(), apart)
+    monkeypatch.setattr(isl_scheduler, "STATEMENTS", 100)
+    LoopPolyhedralPass(tile=2).apply(Context(), here)
+    arrays = [np.arange(9 * 8, dtype=np.int32).reshape(9, 8)]
+    expected = interpret(module, copies(arrays))
+    for scheduled in (apart, here):
+        assert np.array_equal(interpret(scheduled, copies(arrays)), expected)
+    monkeypatch.undo()
+    before = str(module)
+    monkeypatch.setattr("stepwell.transforms.loop.polyhedral.OPERATIONS", 50)
+    with pytest.raises(StepwellError, match="no schedule of 'f' in 50 operations of isl"):
+        LoopPolyhedralPass().apply(Context(), module)
+    monkeypatch.undo()
+    monkeypatch.setattr(isl_scheduler, "SECONDS", 0)
+    with pytest.raises(StepwellError, match="no schedule of 'f' in 20 seconds; use single steps"):
+        LoopPolyhedralPass().apply(Context(), module)
+    assert str(module) == before
+    monkeypatch.undo()
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    LoopPolyhedralPass(tile=2).apply(Context(), module)
+    assert np.array_equal(interpret(module, copies(arrays)), expected)
+
+
+def _many_statements() -> str:
+    """Nine rows, each computed from the one before."""
+    rows = "".join(
+        f"""
+        %x{n} = loop.load %A[{n}, %i] : memref<9x8xi32>
+        %y{n} = arith.addi %x{n}, %x{n} : i32
+        loop.store %y{n}, %A[{(n + 1) % 9}, %i] : memref<9x8xi32>"""
+        for n in range(9)
+    )
+    return f"""
+    func.func @f(%A: memref<9x8xi32>) {{
+      loop.for serial "i" %i = 0 to 8 {{{rows}
+      }}
+      func.return
+    }}
+    """

@@ -9,8 +9,7 @@ and Cohen, Polyhedral AST generation is more than scanning polyhedra, 2015).
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -30,6 +29,7 @@ from ...errors import StepwellError
 from ...frozen import frozen
 from ..remarks import remark
 from ..step_support.isl_ast import AstToLoops
+from ..step_support.isl_scheduler import SECONDS, scheduled
 from ..step_support.rewrite import substitute
 from ..stepwell_pass import StepwellPass
 
@@ -131,18 +131,22 @@ def compute_schedule(
     constraints = constraints.set_validity(validity)
     constraints = constraints.set_coincidence(validity)
     constraints = constraints.set_proximity(validity)
-    with _options(serialize=fuse == "min"):
-        try:
-            return constraints.compute_schedule()
-        except isl.Error as error:
-            function = found.scop.function
-            raise StepwellError(
-                _why_none(function.sym_name.data, str(error)), op=function
-            ) from None
+    try:
+        return scheduled(
+            constraints,
+            statements=len(statements),
+            serialize=fuse == "min",
+            operations=OPERATIONS,
+        )
+    except (isl.Error, TimeoutError) as error:
+        function = found.scop.function
+        raise StepwellError(_why_none(function.sym_name.data, error), op=function) from None
 
 
-def _why_none(name: str, error: str) -> str:
-    if "maximal number of operations" in error:
+def _why_none(name: str, error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"found no schedule of '{name}' in {SECONDS} seconds; use single steps, or split the function"
+    if "maximal number of operations" in str(error):
         return (
             f"found no schedule of '{name}' in {OPERATIONS} operations of isl; use single steps, or split "
             "the function"
@@ -153,22 +157,6 @@ def _why_none(name: str, error: str) -> str:
         "after another statement that overwrites it; load it where it is used, or store it to a buffer "
         "of its own"
     )
-
-
-@contextmanager
-def _options(*, serialize: bool) -> Generator[None]:
-    """isl's options are global to its context: set for one computation, and put back."""
-    context = isl.DEFAULT_CONTEXT
-    before, limit = context.get_schedule_serialize_sccs(), context.get_max_operations()
-    context.set_schedule_serialize_sccs(int(serialize))
-    context.reset_operations()
-    context.set_max_operations(OPERATIONS)
-    try:
-        yield
-    finally:
-        context.set_schedule_serialize_sccs(before)
-        context.set_max_operations(limit)
-        context.reset_operations()
 
 
 def _report(
