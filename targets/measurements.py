@@ -87,7 +87,15 @@ def load(file: Path) -> dict[str, Rate]:
             return {}
         found = {name: _rate(rate) for name, rate in data["rates"].items()}
         return {name: rate for name, rate in found.items() if name in RATE_NAMES}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ):
         return {}
 
 
