@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, llvm, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import blocks_of, operands_of, operations_of
+from ...dialects.dtypes import bit_width
 from ...dialects.loop import MODE, UNROLLED, RunMode
 from ...errors import StepwellError
 from .cf import branch_on, lower_region
@@ -86,7 +87,7 @@ def _check_counts(op: scf.ForOp) -> None:
     if lower is None or upper is None or step is None or step < 1 or lower >= upper:
         return
     type_ = op.body.block.args[0].type
-    bits = type_.width.data if isinstance(type_, IntegerType) else 64
+    bits = 64 if isinstance(type_, IndexType) else bit_width(type_)
     beyond = upper + step - 1 - (upper - 1 - lower) % step
     if beyond >= 2 ** (bits - 1):
         raise StepwellError(
