@@ -7,18 +7,16 @@ the model of its time, stand in `contraction_plan.py` and `contraction_cost.py`.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import insort
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache, partial
-from heapq import heapify, heappop, heappush, nsmallest
+from heapq import nsmallest
 from itertools import islice
-from math import inf
-from typing import Any
 
 from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
-from .contraction_cost import Model, OfBlocks
+from .contraction_cost import Model, OfBlocks, Tiles
 from .contraction_hints import (
     asks_for_panels,
     asks_for_result,
@@ -29,7 +27,7 @@ from .contraction_hints import (
 )
 from .contraction_plan import Blocks, ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
-from .contraction_result import writing_once
+from .contraction_search import ROUNDED, Cheapest, Part, Planned
 from .cost import Cost, balanced, round_up
 from .terms_written_out import BETWEEN_HINTS, writes_out_terms
 from .threads import dealt
@@ -39,9 +37,6 @@ MOST_VECTORS = 4
 
 LEAST_TERMS = 64
 """Of a block of K: with fewer, tiles spend much of their time on reading and writing C."""
-
-ROUNDED = 1 + 1e-9
-"""By so much sums of the same numbers may differ."""
 
 TILES_TRIED = 5
 """Register tiles, the best ones by arithmetic alone, for which blocks and orders are worked out."""
@@ -77,7 +72,7 @@ def register_tiles(contraction: Contraction, target: Target, n: int = 1) -> list
 
 @lru_cache(maxsize=1024)
 def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan, ...]:
-    found = _Cheapest(n)
+    found = Cheapest(n)
     _offer_plans(found, problem, target)
     if problem.is_symmetric:
         _offer_plans(found, problem, target, mirrored=True)
@@ -89,60 +84,9 @@ def _proposed(problem: Problem, target: Target, n: int) -> tuple[ContractionPlan
 Tile = tuple[int, int]
 """MR and NR."""
 
-Number = tuple[int, ...]
-"""Of a plan: that of its tile, that of its blocks among those with this tile, and its own among those with these blocks."""
-
-Part = Callable[[], "Iterable[tuple[float, ContractionPlan | Part]]"]
-"""Plans that have something in common: parts of them, or the plans, each with the seconds that it takes at least."""
-
-
-class _Cheapest:
-    """
-    The plans of least time of those that were offered, at most `n`; of equal ones those that pack less, in larger blocks, and
-    have a smaller number.
-    """
-
-    def __init__(self, n: int):
-        self.n = n
-        self.plans: list[ContractionPlan] = []
-        self.offered = 0
-        self._keys: list[tuple[float, int, int, Number]] = []
-        self._most = inf
-
-    def offer(self, parts: Sequence[tuple[float, Part]], model: Model) -> None:
-        """
-        Keep those of the plans that are among the cheapest, by branch and bound: what takes least as far as is found at once
-        comes first. The plans of a part are made when the part is not too slow.
-        """
-        first = self.offered
-        left: list[tuple[float, Number, Any]] = [
-            (least, (first + number,), part) for number, (least, part) in enumerate(parts)
-        ]
-        self.offered += len(left)
-        heapify(left)
-        while left and left[0][0] <= self._most * ROUNDED:
-            least, number, found = heappop(left)
-            if isinstance(found, ContractionPlan):
-                seconds = model.seconds(found, least, self._most * ROUNDED)
-                if seconds is not None:
-                    self._keep(found, seconds, number)
-                continue
-            for n, (at_least, inner) in enumerate(found()):
-                if at_least <= self._most * ROUNDED:
-                    heappush(left, (at_least, (*number, n), inner))
-
-    def _keep(self, plan: ContractionPlan, seconds: float, number: Number) -> None:
-        key = seconds, plan.pack_left + plan.pack_right, -plan.mc, number
-        place = bisect_right(self._keys, key)
-        self._keys.insert(place, key)
-        self.plans.insert(place, plan)
-        del self._keys[self.n :], self.plans[self.n :]
-        if len(self.plans) == self.n:
-            self._most = self._keys[-1][0]
-
 
 def _offer_plans(
-    found: _Cheapest,
+    found: Cheapest,
     problem: Problem,
     target: Target,
     *,
@@ -151,11 +95,8 @@ def _offer_plans(
 ) -> None:
     model = Model(problem, target)
     domains = _Domains(model, mirrored=mirrored)
-    parts: list[tuple[float, Part]] = [
-        (
-            problem.batch * model.least_of_tile(mr, nr, sums_in, mirrored=mirrored),
-            partial(domains.completed, mr, nr, turned, sums_in),
-        )
+    parts: list[Part] = [
+        partial(domains.completed, mr, nr, turned, sums_in)
         for mr, nr in domains.best_tiles()
         for sums_in in (("f32", "") if problem.exact_terms else ("",))
     ]
@@ -216,22 +157,26 @@ class _Domains:
             (min(mc, problem.m), min(nc, problem.n), kc, innermost, k_outside)
             for mc, nc, kc, innermost, k_outside in self._blocks(mr, nr, terms)
         )
-        least = model.least_of_tile(mr, nr, sums_in, mirrored=self.mirrored) + writing_once(model)
+        tiles: dict[Hashable, Tiles] = {}
         for mc, nc, kc, innermost, k_outside in dict.fromkeys(blocks):
             bare = ContractionPlan(
                 turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
                 False, False, False, k_outside, self.mirrored, sums_in=sums_in,
             )  # fmt: skip
-            waits = model.least_waits(bare)
-            yield problem.batch * (least + waits), partial(self._shared, bare, waits)
+            same = kc, innermost, k_outside
+            if same not in tiles:
+                tiles[same] = model.tiles_packing_right(bare)
+            shared = OfBlocks(model, bare, tiles[same])
+            yield shared.least_at_once(), partial(self._shared, shared)
 
-    def _shared(self, bare: ContractionPlan, waits: float) -> Iterator[tuple[float, Part]]:
+    def _shared(self, shared: OfBlocks) -> Iterator[tuple[float, Part]]:
         """The plans with some blocks, once these are known to be worth a closer look."""
-        shared = OfBlocks(self.model, self._asking(bare), waits)
-        yield shared.least_of_all, partial(self._with_blocks, shared)
+        yield shared.least_of_all(self._asking(shared.plain)), partial(self._with_blocks, shared)
 
-    def _with_blocks(self, shared: OfBlocks) -> Iterator[tuple[float, ContractionPlan]]:
-        return ((shared.least(plan), plan) for plan in self._of_blocks(shared.plain))
+    def _with_blocks(self, shared: OfBlocks) -> Iterator[tuple[float, Planned]]:
+        for plan in self._of_blocks(shared.plain):
+            least, working = shared.least(plan)
+            yield least, (plan, working)
 
     def _asking(self, bare: ContractionPlan) -> ContractionPlan:
         """The plan with the register tile and the blocks of one that packs nothing, which asks for what it may ask for."""

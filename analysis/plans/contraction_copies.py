@@ -61,6 +61,24 @@ def copying(
     return seconds * again
 
 
+def least_copying(known: ContractionRates, which: Literal["left", "right"]) -> float:
+    """What any plan takes to copy all of an operand at least, once, before tiles read it or in the first of them."""
+    is_left = which == "left"
+    operand = known.problem.left if is_left else known.problem.right
+    if operand.is_constant:
+        return 0.0
+    written = known.left_bytes if is_left else known.right_bytes
+    size = (written + written * operand.source_bytes / operand.element_bytes) / 2
+    is_near = known.is_near(2 * size) or (not is_left and known.may_pack_in_tiles)
+    seconds = size / (known.rates.pack_near if is_near else known.rates.pack_far).core
+    vectors = written / operand.element_bytes / known.lanes
+    if operand.read_along != 1 and not operand.is_extended:  # else it may be copied as it lies
+        seconds += vectors * log2(max(known.lanes, 2)) / known.clock
+    if operand.computing is not None:
+        seconds += vectors * operand.computing.work / known.core.fma_ports / known.clock
+    return seconds
+
+
 def _blocks(
     known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
 ) -> tuple[float, float]:

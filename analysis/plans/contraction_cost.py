@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
 
-from ...lazy import cached_property
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing
 from .contraction_hints import panel_terms_ahead
@@ -66,13 +65,11 @@ class Model(LeastWaits):
         stride = left.along * left.stored_bytes
         return most_in_a_set(self.level_1, rows, stride) <= self.level_1.ways
 
-    def least_of_tile(self, mr: int, nr: int, sums_in: str, *, mirrored: bool) -> float:
-        """What the tiles of any plan with tiles of this size take at least: one of the operands comes from L2."""
-        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
-        return min(
-            self.tiles_of(mr, nr, (True, True), mirrored, sums_in, (fetched, 1))
-            for fetched in ((left, 0), (0, right))
-        )
+    def tiles_packing_right(self, plan: ContractionPlan) -> Tiles:
+        """What tiles take where edges are peeled off, and B is packed: the least of all plans with the same tile, KC and order."""
+        brought = self.brought(plan, packs_right=True)
+        peels = True, True
+        return brought, self.tiles_of(plan.mr, plan.nr, peels, plan.mirrored, plan.sums_in, brought)
 
     def tiles(self, plan: ContractionPlan, brought: Brought | None = None) -> float:
         """Seconds of the tiles of one entry of the batch, with what they bring from L2, which is as of `brought`."""
@@ -189,13 +186,14 @@ class Model(LeastWaits):
         """The seconds of a plan by term; see the module's docstring for the model."""
         return cost_of(self._terms(plan))
 
-    def seconds(self, plan: ContractionPlan, least: float, most: float) -> float | None:
-        """The seconds of a plan that takes at least so many (as of `OfBlocks.least`); None as soon as they are more than `most`."""
+    def seconds(self, plan: ContractionPlan, working: float, most: float) -> float | None:
+        """The seconds of a plan that works for so many (as of `OfBlocks.least`); None as soon as they are more than `most`."""
+        seconds = working
         for _, term in self._waits(plan):
-            least += term
-            if least > most:
+            seconds += term
+            if seconds > most:
                 return None
-        return least
+        return seconds
 
     def _terms(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
         batch, waits = self.problem.batch, dict(self._waits(plan))
@@ -211,7 +209,7 @@ class Model(LeastWaits):
         yield "mirroring C", waits["mirroring C"]
 
     def _waits(self, plan: ContractionPlan) -> Iterator[tuple[str, float]]:
-        """The terms that are not in `OfBlocks.least`."""
+        """The terms in which it does not work, as of `OfBlocks.least`."""
         batch = self.problem.batch
         yield "streaming A", batch * self._streaming_left(plan)
         yield "streaming B", batch * self._streaming_right(plan)
@@ -375,35 +373,47 @@ class Model(LeastWaits):
         return self.refetched(line, uses)
 
 
+Tiles = tuple[Brought, float]
+"""What the tiles of plans that pack B bring from L2, as of `Model.brought`, and the seconds that they take with the edges peeled off."""
+
+
 class OfBlocks:
     """The times that plans of one tile, with the same blocks in the same order, have in common."""
 
-    def __init__(self, model: Model, plain: ContractionPlan, waits: float):
-        """`plain` is the plan with these blocks that packs nothing, and `waits` is as of `Model.least_waits`."""
-        self._model, self.plain, self._waits = model, plain, waits
-        self._writing = writing(model, plain) + writing_columns(model, plain)
-        self._brought: dict[bool, Brought] = {}
+    def __init__(self, model: Model, plain: ContractionPlan, tiles: Tiles):
+        """`plain` is the plan with these blocks that packs nothing."""
+        self._model, self.plain = model, plain
+        brought, self._tiles = tiles
+        self._brought = {True: brought}
         """by whether B is packed"""
+        self._waits = model.least_waits(plain, brought)
+        self._writing = 0.0
         self._right: float | None = None
         self._left: dict[tuple[bool, ...], float] = {}
 
-    @cached_property
-    def least_of_all(self) -> float:
-        """Seconds that each of the plans takes at least."""
-        model, plain = self._model, self.plain
-        brought = self._brought[True] = model.brought(plain, packs_right=True)
-        # Tiles take least where the edges are peeled off, and B is packed.
-        tiles = model.tiles_of(
-            plain.mr, plain.nr, (True, True), plain.mirrored, plain.sums_in, brought
-        )
-        seconds = model.problem.batch * (tiles + self._writing + self._waits)
-        if plain.k_outside or plain.nc < model.problem.n:  # all of them pack B
-            self._right = copying(model, plain, "right")
-            seconds += model.shared * self._right
-        return seconds
+    def least_at_once(self) -> float:
+        """Seconds that each of the plans takes at least, as far as is seen at once."""
+        model, plain, (left, right) = self._model, self.plain, self._model.least_copying
+        written = model.least_writing(-(-model.problem.k // plain.kc) if plain.k_outside else 1)
+        seconds = model.problem.batch * (self._tiles + written + self._waits.least(left))
+        return seconds + model.shared * right if model.always_packs_right(plain) else seconds
 
-    def least(self, plan: ContractionPlan) -> float:
-        """Seconds that a plan takes at least: those that it does not wait for operands."""
+    def least_of_all(self, plain: ContractionPlan) -> float:
+        """The same at a closer look; `plain` asks for what it may ask for now."""
+        self.plain, model = plain, self._model
+        self._writing = writing(model, plain) + writing_columns(model, plain)
+        left = copying(model, plain, "left")
+        if model.problem.left.is_extended:  # it may be copied as it lies
+            left = model.least_copying[0]
+        waits = self._waits.least(left)
+        seconds = model.problem.batch * (self._tiles + self._writing + waits)
+        if not model.always_packs_right(plain):
+            return seconds
+        self._right = copying(model, plain, "right")
+        return seconds + model.shared * self._right
+
+    def least(self, plan: ContractionPlan) -> tuple[float, float]:
+        """Seconds that a plan takes at least, and those of them in which it does not wait for operands."""
         model, copy = self._model, _LEFT_COPY(plan)
         brought = self._brought.get(plan.pack_right)
         if brought is None:
@@ -415,4 +425,6 @@ class OfBlocks:
         if self._right is None and plan.pack_right:
             self._right = copying(model, plan, "right")
         right = (self._right or 0.0) if plan.pack_right else 0.0
-        return model.problem.batch * (tiles + left + self._writing) + model.shared * right
+        batch = model.problem.batch
+        working = batch * (tiles + left + self._writing) + model.shared * right
+        return working + batch * self._waits.of(plan), working

@@ -47,11 +47,17 @@ def writing(known: ContractionRates, plan: ContractionPlan) -> float:
     return seconds
 
 
-def writing_once(known: ContractionRates) -> float:
-    """Seconds in which C comes from beyond L2 and goes back, once, with what it is finished with: the part of it that has left L2."""
+def least_writing(known: ContractionRates, times: int = 1) -> float:
+    """
+    Seconds in which C comes from beyond L2 and goes back at least, with what it is finished with: once, the part of it that has left L2,
+    or for each of so many blocks of the sum.
+    """
     elements = known.problem.m * known.problem.n
-    moved = elements * (2 * known.problem.result_bytes + known.problem.finished_with)
-    return known.result_share * moved / known.beyond_l2.rate
+    size, finished = elements * known.problem.result_bytes, elements * known.problem.finished_with
+    if times == 1:
+        return known.result_share * (2 * size + finished) / known.beyond_l2.rate
+    moved = (2 + times) * size + finished
+    return moved / known.beyond_l2.rate + _adding(known, times * elements)
 
 
 def _adding(known: ContractionRates, elements: float) -> float:

@@ -11,7 +11,7 @@ from ...targets.target import Target
 from ..facts import Contraction
 from .contraction_problem import Problem, problem_of
 from .contraction_rates import ContractionRates
-from .contraction_result import writing_once
+from .contraction_result import least_writing
 from .cost import Cost, cost_of, mixed, restart_seconds
 
 
@@ -176,6 +176,6 @@ class _Model(ContractionRates):
                 ("arithmetic", batch * computing),
                 ("streaming", batch * waiting),
                 ("packing B", packing * (1 if problem.right.is_everybodys else batch)),
-                ("writing C", batch * writing_once(self)),
+                ("writing C", batch * least_writing(self)),
             ]
         )
