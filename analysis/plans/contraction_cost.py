@@ -13,7 +13,7 @@ from operator import attrgetter
 
 from ...lazy import cached_property
 from ...targets.target import Target
-from .contraction_copies import computing_ahead, copying, makes_rows, packing
+from .contraction_copies import computing_ahead, copying, makes_rows, packing, worth_of_code
 from .contraction_hints import panel_terms_ahead
 from .contraction_least import Brought, LeastWaits
 from .contraction_plan import ContractionPlan
@@ -403,7 +403,7 @@ class OfBlocks:
         return seconds
 
     def least(self, plan: ContractionPlan) -> float:
-        """Seconds that a plan takes at least: those that it does not wait for operands."""
+        """Seconds that a plan takes at least: those that it does not wait for operands, and what it has to gain for its code."""
         model, copy = self._model, _LEFT_COPY(plan)
         brought = self._brought.get(plan.pack_right)
         if brought is None:
@@ -415,4 +415,5 @@ class OfBlocks:
         if self._right is None and plan.pack_right:
             self._right = copying(model, plan, "right")
         right = (self._right or 0.0) if plan.pack_right else 0.0
+        right += worth_of_code(model, plan)
         return model.problem.batch * (tiles + left + self._writing) + model.shared * right
