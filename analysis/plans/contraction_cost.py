@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
 
 from ...targets.target import Target
-from .contraction_copies import computing_ahead, copying, makes_rows, packing
+from .contraction_copies import computing_ahead, copying, makes_rows, packing, worth_of_code
 from .contraction_hints import panel_terms_ahead
 from .contraction_least import Brought, LeastWaits
 from .contraction_plan import ContractionPlan
@@ -413,7 +413,7 @@ class OfBlocks:
         return seconds + model.shared * self._right
 
     def least(self, plan: ContractionPlan) -> tuple[float, float]:
-        """Seconds that a plan takes at least, and those of them in which it does not wait for operands."""
+        """Seconds that a plan takes at least, with what it has to gain for its code, and those of them in which it does not wait for operands."""
         model, copy = self._model, _LEFT_COPY(plan)
         brought = self._brought.get(plan.pack_right)
         if brought is None:
@@ -425,6 +425,7 @@ class OfBlocks:
         if self._right is None and plan.pack_right:
             self._right = copying(model, plan, "right")
         right = (self._right or 0.0) if plan.pack_right else 0.0
+        right += worth_of_code(model, plan)
         batch = model.problem.batch
         working = batch * (tiles + left + self._writing) + model.shared * right
         return working + batch * self._waits.of(plan), working

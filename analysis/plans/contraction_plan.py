@@ -64,6 +64,8 @@ class ContractionPlan:
     """how many terms ahead panels of B that come from L2 are asked for, to L1; 0 for not at all"""
     pack_in_tiles: bool = False
     """B is packed by the tiles of the first rows of a block, which use what they pack, and not before"""
+    packs_from_l2: bool = False
+    """what these tiles pack is in L2, from where they ask for it to L1; else it comes from beyond, and they ask for it to L2"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 

@@ -108,7 +108,7 @@ class ContractionRates:
 
     @cached_property
     def may_pack_in_tiles(self) -> bool:
-        """Whether tiles may copy rows of B that they use, and ask for them: B comes from beyond L2, and is copied as it is."""
+        """Whether tiles may copy rows of B that they use, and ask for them: B is copied as it is."""
         problem, right = self.problem, self.problem.right
         copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
         is_own = not (right.is_constant or problem.is_of_one_buffer)
@@ -117,7 +117,6 @@ class ContractionRates:
             and is_own
             and (problem.batch == 1 or not right.is_everybodys)
             and self.target.takes_hints_in_sums
-            and self.far_share(right) > 0
         )
 
     @cached_property

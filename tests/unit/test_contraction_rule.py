@@ -119,21 +119,28 @@ def test_b_is_read_as_it_is_where_its_rows_stream():
     assert "%right" in loops(96, 1024, 400)  # rows a page apart
     # Rows that are nearer are asked for while others are waited for.
     assert "%right" not in loops(96, 960, 400)
-    assert "%right" not in loops(96, 100, 400)  # the last columns have a tile of their own
+    assert "%right" not in loops(12, 100, 400)  # the last columns have a tile of their own
 
 
-def test_the_last_columns_of_several_blocks_are_a_block_of_their_own():
-    # Of 512 columns two blocks have five tiles of 48, and 32 are left: no tile is computed for columns that are not there.
+def test_tiles_of_the_first_rows_pack_b_in_l2():
+    """Each term's row is used and stored; the last columns, which have a tile of their own, are copied before that."""
+    for columns, target, copies in ((96, "sapphire-rapids", 1), (100, TARGET, 2)):
+        text = loops(96, columns, 400, target=target)
+        stores = re.findall(r"loop.store %\w+, %right\[", text)
+        assert len(stores) == copies, text
+        assert re.search(r'reduction "right.in0".*?loop.store %\w+, %right', text, re.DOTALL), text
+
+
+def test_the_last_columns_of_several_blocks_are_a_tile_of_the_last_one():
+    # Of 512 columns one block has six tiles of 48, the other one four, and 32 are left: no tile is computed for columns that are not there.
     text = loops(512, 512, 512, target="icelake-server")
     tiles = re.findall(r"loop.alloc register : memref<(\d+)x(\d+)xf32>", text)
     rows = re.findall(r'"i.row[.\w]*" %\w+ = 0 to (\d+)', text)
-    assert [wide for _, wide in tiles] == ["48", "48", "32", "32"] and "loop.if" not in text
-    assert rows == ["9", "8", "9", "8"]
-    assert (
-        '"j.block" %j_block = 0 to 2' in text
-        and "memref<5x512x48xf32>" in text
-        and "memref<512x32xf32>" in text
-    )
+    assert [wide for _, wide in tiles] == ["48", "32", "48", "32"]
+    assert rows == ["9", "9", "8", "8"]
+    assert '"j.block" %j_block = 0 to 2' in text and "memref<6x512x48xf32>" in text
+    assert '"j.tile.rest" %j_tile_1 = 0 to min(%j_block * 6 - 4, 1)' in text
+    assert "j_tile_1" not in text.split('"j.tile.rest" %j_tile_1')[1].split("j.tile.back")[0]
 
 
 def test_the_last_rows_and_columns_have_tiles_of_their_own():
