@@ -81,10 +81,7 @@ class _Tiles(ContractionLoops):
         whether the last rows are a copy of tiles that are finished but for these: what is done to a tile is then done once.
         Where panels are worked on further, a part that tiles write in a copy of them has to be known to be all of it.
         """
-        self.peels_in_block = (
-            plan.peel_n and plan.nc < self.n and self.n % plan.nc != self.n % plan.nr
-        )
-        """whether the last columns, fewer than a tile has, are in a block of columns with others"""
+        self.peels_in_block = plan.peels_in_block(self.n)
         self.result = self._buffer(c.result.buffer)
         self.row_axis, self.column_axis, self.panel_order = result_dimensions(c)
         self.row_backs: list[LoopHandle] = []

@@ -18,7 +18,8 @@ hints asked for them, which are 12 lines in 160 ns; of 512, 1024 and 2048 bytes 
 
 CODE_TWICE = 1 / 64
 """
-The part of the multiply-adds' time that tiles which pack B gain at least: their code stands there twice, which compiling takes longer for.
+The part of the multiply-adds' time that tiles which pack B from L2, or which are the last ones of a block with others, gain at least: their
+code stands there twice, which compiling takes longer for.
 """
 
 
@@ -141,10 +142,13 @@ def gains_by_tiles(
 
 
 def worth_of_code(known: ContractionRates, plan: ContractionPlan) -> float:
-    """Seconds that a plan has to gain beside others as the code of its tiles stands there twice: see `CODE_TWICE`."""
+    """
+    Seconds that a plan has to gain beside others for each reason for which the code of its tiles stands there twice: see `CODE_TWICE`.
+    """
     problem = known.problem
-    arithmetic = problem.m * problem.k * problem.n * known.computing(1)
-    return CODE_TWICE * arithmetic if plan.packs_from_l2 else 0.0
+    reasons = plan.packs_from_l2 + plan.peels_in_block(problem.n)
+    arithmetic = problem.m * problem.k * problem.n * known.computing(1) if reasons else 0.0
+    return CODE_TWICE * arithmetic * reasons
 
 
 def _copying_in_tiles(known: ContractionRates, plan: ContractionPlan, size: float) -> float:

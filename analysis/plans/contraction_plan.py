@@ -69,6 +69,10 @@ class ContractionPlan:
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
+    def peels_in_block(self, n: int) -> bool:
+        """Whether the last of `n` columns, fewer than a tile has, are in a block of columns with others."""
+        return self.peel_n and self.nc < n and n % self.nc != n % self.nr
+
     def __str__(self) -> str:
         packed = [name for name, on in (("A", self.pack_left), ("B", self.pack_right)) if on]
         peeled = [name for name, on in (("M", self.peel_m), ("N", self.peel_n)) if on]
