@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 from .contraction_cost import Model
 from .contraction_plan import ContractionPlan
@@ -50,7 +50,7 @@ class Cheapest:
         while left and left[0][0] <= self._most * ROUNDED:
             _, number, found = heappop(left)
             if isinstance(found, tuple):
-                plan, working = found
+                plan, working = cast("Planned", found)
                 seconds = model.seconds(plan, working, self._most * ROUNDED)
                 if seconds is not None:
                     self._keep(plan, seconds, number)
