@@ -111,10 +111,11 @@ class Dependence:
     @cached_property
     def is_later(self) -> bool:
         """Whether the sink runs after the source in one iteration of all common loops: there are pairs in it too."""
-        if not self.is_before or self.reduction is None:
+        if not self.is_before or self.source.op.parent is not self.sink.op.parent:
             return self.is_before
-        # The load of one update always runs before its own store.
-        return self.reduction is not self._updates.of(self.sink.op)
+        # The load of one update, which is in the block of its store, always runs before that.
+        update = self._updates.of(self.source.op)
+        return update is None or update is not self._updates.of(self.sink.op)
 
     @cached_property
     def exists(self) -> bool:

@@ -7,7 +7,7 @@ Every operation of the body runs for all lanes before the next one does, which i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from math import copysign
 
@@ -28,6 +28,7 @@ from ..analysis.affine_isl import applied
 from ..analysis.masks import known_lanes
 from ..analysis.operations import body_of, operands_of, operations_of
 from ..analysis.reductions import ReductionUpdate
+from ..analysis.turned import powers_of_two
 from ..dialects import loop
 from ..dialects.combiner import Combiner
 from ..dialects.dtypes import is_float
@@ -39,7 +40,7 @@ from .affine_to_arith import PREDICATES, holds_within
 from .core_builder import CoreBuilder, predicate
 from .lane_accesses import LaneAccesses
 from .lane_choices import load_chosen
-from .lane_count import is_written_out, powers_of_two
+from .lane_count import is_written_out
 from .lane_values import (
     LaneValues,
     ScalarConverter,
@@ -86,10 +87,13 @@ _APART = frozenset(
 class LaneConverter:
     """Converts the body of a vector loop for some of its lanes."""
 
-    def __init__(self, values: LaneValues):
+    def __init__(self, values: LaneValues, done: Collection[Operation] = ()):
+        """`done` are operations whose results have been bound already, or are not used."""
         self.scalar = values.scalar
         self.values = values
         self.accesses = LaneAccesses(values)
+        scalars = values.loop.scalars  # loads at computed indices append them
+        self._skipped: Collection[Operation] = {*scalars, *done} if done else scalars
         self.totals: dict[Operation, SSAValue] = {}
         """what running reductions have come to after the lanes, by their stores"""
 
@@ -97,10 +101,10 @@ class LaneConverter:
 
     def convert(self, block: Block, builder: CoreBuilder) -> None:
         """Append what the operations of `block` become, a `loop.yield` excepted."""
-        scalars = self.values.loop.scalars
+        skipped = self._skipped
         for op in operations_of(block):
-            if scalars and op in scalars:
-                continue  # loads at computed indices append it
+            if skipped and op in skipped:
+                continue
             if type(op) is loop.LoadOp:
                 self.accesses.load(op, builder)
             elif type(op) is loop.StoreOp:

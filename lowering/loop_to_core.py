@@ -40,7 +40,8 @@ from ..transforms.stepwell_pass import StepwellPass
 from .affine_to_arith import AffineExpander
 from .alike_loops import alike_loops
 from .core_builder import NONTEMPORAL, PLAIN, CoreBuilder, CoreLoop
-from .lane_count import LaneBlock, LaneCounter, is_written_out, lane_block, lane_count
+from .lane_block import LaneBlock, lane_block
+from .lane_count import LaneCounter, is_written_out, lane_count
 from .lane_order import check_lanes
 from .lanes import convert_lanes
 from .loop_writes import LoopWrites

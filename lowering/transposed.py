@@ -9,34 +9,34 @@ perfect shuffle of Stone, "Parallel Processing with the Perfect Shuffle", IEEE T
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from ..analysis.turned import CHUNK_BYTES, pieces, powers_of_two
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
 from ..frozen import frozen
 from .core_builder import CoreBuilder
-from .lane_accesses import LaneAccesses
-from .lane_count import LaneBlock, powers_of_two
+from .lane_block import LaneBlock
 from .lane_values import LaneValues, ScalarConverter, shuffled
 from .lanes import LaneConverter
-
-CHUNK_BYTES = 16
-"""Shuffles inside of so many bytes are one instruction each on x86 and AArch64, those across often more."""
 
 
 def convert_transposed(scalar: ScalarConverter, block: LaneBlock, builder: CoreBuilder) -> None:
     """Append all iterations of two vector loops, by blocks whose sides are powers of two."""
     skipped = 0
     for lanes in powers_of_two(block.outer_lanes):
-        done = 0
-        for rows in powers_of_two(block.inner_lanes):
-            _convert_block(scalar, block, (skipped, lanes), (done, rows), builder)
-            done += rows
+        done, chunk = 0, min(_chunk(source.results[0].type, lanes) for source in block.across)
+        for together in pieces(block.inner_lanes, lanes, chunk):
+            parts: list[Part] = []
+            for rows in together:
+                parts.append((done, rows))
+                done += rows
+            _convert_block(scalar, block, (skipped, lanes), parts, builder)
         skipped += lanes
 
 
@@ -45,80 +45,67 @@ Part = tuple[int, int]
 
 
 def _convert_block(
-    scalar: ScalarConverter, block: LaneBlock, outer: Part, inner: Part, builder: CoreBuilder
-) -> None:
-    columns: dict[Operation, list[SSAValue]] = {}
-    for source in block.across:
-        rows = _load_rows(scalar, block, source, outer, inner, builder)
-        columns[source] = transposed(builder, rows)
-    for lane in range(outer[1]):
-        _set_variable(scalar, block.outer, outer[0] + lane, builder)
-        values = LaneValues(scalar, block.inner, *inner, builder)
-        known = {source: vectors[lane] for source, vectors in columns.items()}
-        _Columns(values, known).convert(block.inner.body.block, builder)
-
-
-def _load_rows(
     scalar: ScalarConverter,
     block: LaneBlock,
-    source: Operation,
     outer: Part,
-    inner: Part,
+    parts: Sequence[Part],
     builder: CoreBuilder,
-) -> list[SSAValue]:
-    """For each iteration of the inner loop what the outer one's lanes load."""
+) -> None:
+    """
+    The columns of all parts go one after the other: what they have of one is near in memory. A row by itself is no vector of theirs:
+    where it is only loaded, its elements are, one by one.
+    """
+    columns: list[dict[Operation, list[SSAValue]]] = []
+    is_loaded = all(isinstance(source, loop.LoadOp) for source in block.across)
+    for inner in parts:
+        is_turned = inner[1] > 1 or not is_loaded
+        found = _rows_of(scalar, block, outer, inner, builder) if is_turned else {}
+        columns.append({source: transposed(builder, rows) for source, rows in found.items()})
+    for lane in range(outer[1]):
+        _set_variable(scalar, block.outer, outer[0] + lane, builder)
+        for inner, found in zip(parts, columns, strict=True):
+            if not found:
+                _set_variable(scalar, block.inner, inner[0], builder)
+                for op in block.inner.body.block.ops:
+                    scalar.convert_op(op, builder)
+                continue
+            values = LaneValues(scalar, block.inner, *inner, builder)
+            for source, vectors in found.items():
+                values.bind(source.results[0], vectors[lane])
+            LaneConverter(values, block.done).convert(block.inner.body.block, builder)
+
+
+def _rows_of(
+    scalar: ScalarConverter, block: LaneBlock, outer: Part, inner: Part, builder: CoreBuilder
+) -> dict[Operation, list[SSAValue]]:
+    """For each iteration of the inner loop what the outer one's lanes have of each source."""
     values = LaneValues(scalar, block.outer, *outer, builder)
     lanes = _Rows(values)
-    rows: list[SSAValue] = []
+    rows: dict[Operation, list[SSAValue]] = {source: [] for source in block.across}
     for row in range(inner[1]):
         _set_variable(scalar, block.inner, inner[0] + row, builder)
-        values.mask = None
-        for condition in _conditions_around(source, block.inner):
-            lanes.restrict(condition, builder)
-        lanes.convert_source(source, builder)
-        rows.append(values.vector(builder, source.results[0]))
+        for op in block.before:
+            values.mask = None
+            for condition in _conditions_around(op, block.inner):
+                lanes.restrict(condition, builder)
+            lanes.convert_one(op, builder)
+            if op in rows:
+                rows[op].append(values.vector(builder, op.results[0]))
     return rows
 
 
 class _Rows(LaneConverter):
     """The lanes of the outer loop."""
 
-    def convert_source(self, op: Operation, builder: CoreBuilder) -> None:
-        """Append what a load, or conditions with loads inside, become: masks, not branches."""
+    def convert_one(self, op: Operation, builder: CoreBuilder) -> None:
+        """Append what an operation becomes that leads to what is turned; of conditions with loads inside masks, not branches."""
         match op:
             case loop.LoadOp():
                 self.accesses.load(op, builder)
             case loop.IfOp():
                 self._masked_if(op, list(op.condition_operands), builder)
             case _:
-                raise AssertionError(f"'{op.name}' is no load")
-
-
-class _Columns(LaneConverter):
-    """The lanes of the inner loop, where some loads have been done already."""
-
-    def __init__(self, values: LaneValues, known: Mapping[Operation, SSAValue]):
-        super().__init__(values)
-        self._known = known
-        self.accesses = _KnownLoads(values, known)
-
-    def _if(self, op: loop.IfOp, builder: CoreBuilder) -> None:
-        if op in self._known:
-            self.values.bind(op.outputs[0], self._known[op])
-        else:
-            super()._if(op, builder)
-
-
-class _KnownLoads(LaneAccesses):
-    def __init__(self, values: LaneValues, known: Mapping[Operation, SSAValue]):
-        super().__init__(values)
-        self._known = known
-
-    def load(self, op: loop.LoadOp, builder: CoreBuilder) -> None:
-        if op in self._known:
-            self.values.bind(op.result, self._known[op])
-        else:
-            super().load(op, builder)
+                self._elementwise(op, builder)
 
 
 def _conditions_around(op: Operation, inside: loop.ForOp) -> list[loop.IfOp]:
@@ -170,7 +157,7 @@ def transposed(builder: CoreBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]
         _Register(value, tuple((row, lane) for lane in range(lanes)))
         for row, value in enumerate(rows)
     ]
-    chunk = min(max(CHUNK_BYTES * 8 // max(bit_width(type_.element_type), 8), 1), lanes)
+    chunk = _chunk(type_.element_type, lanes)
     piece = min(lanes, len(rows))
     bits, chunk_bits = piece.bit_length() - 1, chunk.bit_length() - 1
     for row_bit in reversed(range(min(chunk_bits, bits))):
@@ -178,6 +165,11 @@ def transposed(builder: CoreBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]
     for row_bit in range(chunk_bits, bits):
         registers = _stage(builder, registers, row_bit, _exchanged(lanes, row_bit))
     return [_column(builder, registers, n, piece) for n in range(lanes)]
+
+
+def _chunk(element: Attribute, lanes: int) -> int:
+    """How many neighbouring lanes of so many one shuffle takes for sure."""
+    return min(max(CHUNK_BYTES * 8 // max(bit_width(element), 8), 1), lanes)
 
 
 Masks = tuple[list[int], list[int]]

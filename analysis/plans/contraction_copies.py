@@ -7,6 +7,7 @@ from typing import Literal
 
 from .computed_operands import keeps_rows
 from .contraction_plan import ContractionPlan
+from .contraction_problem import Operand
 from .contraction_rates import TRANSLATION, ContractionRates
 from .cost import TRANSLATED
 
@@ -35,12 +36,10 @@ def copying(
     known: ContractionRates, plan: ContractionPlan, which: Literal["left", "right"]
 ) -> float:
     """The same where it is packed by the plan's blocks; constants are packed when the program is loaded."""
-    is_left = which == "left"
-    operand = known.problem.left if is_left else known.problem.right
+    is_left, operand = which == "left", _operand(known, which)
     if operand.is_constant:
         return 0.0
-    written = known.left_bytes if is_left else known.right_bytes
-    size = (written + written * operand.source_bytes / operand.element_bytes) / 2
+    written, size = _bytes_of_copy(known, which)
     is_near = known.is_near(2 * size) or (is_left and plan.left_by_rows)
     rate = known.rates.pack_near if is_near else known.rates.pack_far
     seconds = size / rate.core
@@ -72,12 +71,10 @@ def copying(
 
 def least_copying(known: ContractionRates, which: Literal["left", "right"]) -> float:
     """What any plan takes to copy all of an operand at least, once, before tiles read it or in the first of them."""
-    is_left = which == "left"
-    operand = known.problem.left if is_left else known.problem.right
+    is_left, operand = which == "left", _operand(known, which)
     if operand.is_constant:
         return 0.0
-    written = known.left_bytes if is_left else known.right_bytes
-    size = (written + written * operand.source_bytes / operand.element_bytes) / 2
+    written, size = _bytes_of_copy(known, which)
     in_tiles = not is_left and known.may_pack_in_tiles
     is_near = known.is_near(2 * size) or in_tiles
     seconds = size / (known.rates.pack_near if is_near else known.rates.pack_far).core
@@ -89,6 +86,17 @@ def least_copying(known: ContractionRates, which: Literal["left", "right"]) -> f
     if operand.computing is not None:
         seconds += vectors * operand.computing.work / known.core.fma_ports / known.clock
     return seconds
+
+
+def _operand(known: ContractionRates, which: Literal["left", "right"]) -> Operand:
+    return known.problem.left if which == "left" else known.problem.right
+
+
+def _bytes_of_copy(known: ContractionRates, which: Literal["left", "right"]) -> tuple[float, float]:
+    """The bytes that a copy of an operand has, and the mean of these and of those that are read for it."""
+    operand = _operand(known, which)
+    written = known.left_bytes if which == "left" else known.right_bytes
+    return written, (written + written * operand.source_bytes / operand.element_bytes) / 2
 
 
 def _blocks(

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
+from typing import Any, cast
 
 from .contraction_cost import Model
 from .contraction_plan import ContractionPlan
@@ -41,22 +42,22 @@ class Cheapest:
         Keep those of the plans that are among the cheapest, by branch and bound: what takes least as far as is found at once
         comes first. The plans of a part are made when the part is not too slow.
         """
-        left: list[tuple[float, Number, Planned | Part]] = []
+        left: list[tuple[float, Number, Any]] = []
         for number, part in enumerate(parts, self.offered):
             left += [(least, (number, n), inner) for n, (least, inner) in enumerate(part())]
         self.offered += len(parts)
         heapify(left)
         while left and left[0][0] <= self._most * ROUNDED:
             _, number, found = heappop(left)
-            if callable(found):
-                for n, (at_least, inner) in enumerate(found()):
-                    if at_least <= self._most * ROUNDED:
-                        heappush(left, (at_least, (*number, n), inner))
+            if isinstance(found, tuple):
+                plan, working = cast("Planned", found)
+                seconds = model.seconds(plan, working, self._most * ROUNDED)
+                if seconds is not None:
+                    self._keep(plan, seconds, number)
                 continue
-            plan, working = found
-            seconds = model.seconds(plan, working, self._most * ROUNDED)
-            if seconds is not None:
-                self._keep(plan, seconds, number)
+            for n, (at_least, inner) in enumerate(found()):
+                if at_least <= self._most * ROUNDED:
+                    heappush(left, (at_least, (*number, n), inner))
 
     def _keep(self, plan: ContractionPlan, seconds: float, number: Number) -> None:
         key = seconds, plan.pack_left + plan.pack_right, -plan.mc, number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2, prod
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..facts import Access
 from .convolution_cost import Model
 from .cost import ending_cycles
+from .turned_tiles import least_turning
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 """One of each tile."""
@@ -92,7 +93,9 @@ class Bound:
         )
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
-        leaving = 0.0 if model.is_along[self.lanes[0]] else log2(max(model.lanes, 2))
+        wide = min(self.inside, model.lanes)
+        turning = least_turning(core, wide, model.c.result_bytes)
+        leaving = 0.0 if model.is_along[self.lanes[0]] else turning
         ending = ending_cycles(core, rows, self.part * self.vectors)
         ending = ending + rows * self.vectors * leaving
         return model.padding.least * model.terms * step + ending

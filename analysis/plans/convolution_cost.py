@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from math import gcd, inf, log2, prod
+from math import gcd, inf, prod
 
 from ...lazy import cached_property
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
@@ -34,6 +34,7 @@ from .cost import (
     split_cycles,
     unhidden_part,
 )
+from .turned_tiles import least_turning, turning_cycles
 
 WRITTEN_OUT = 32
 """Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
@@ -77,8 +78,8 @@ class Model(ConvolutionReads):
         after: Sequence[int] = () if c.finished is None else c.facts.nest(c.finished)
         counted = [pair for number in after for pair in c.facts.statements[number].operations]
         finishing = sum(count * name_cost(name) for name, count in counted)
-        self.leaving = finishing / self.core.fma_ports + 1 / self.core.store_ports
-        """cycles in which a vector is finished and stored"""
+        self.finishing = finishing / self.core.fma_ports
+        """cycles in which a vector is finished"""
 
     def summed(self, plan: ConvolutionPlan) -> float:
         """The terms of an element that are not left out, on average."""
@@ -118,7 +119,7 @@ class Model(ConvolutionReads):
         for part in product(*parts):
             count = prod(number for number, _, _ in part)
             sizes = {axis: size for _, axis, size in part}
-            cycles += count * self._tile_cycles(plan, sizes, from_l2, self.leaving)
+            cycles += count * self._tile_cycles(plan, sizes, from_l2, exact=True)
         return alone * cycles / self.clock
 
     def least(self, plan: ConvolutionPlan, enough: float = inf) -> float:
@@ -133,7 +134,7 @@ class Model(ConvolutionReads):
         sizes = {axis: min(size, extents[axis]) for axis, size in plan.tile}
         tiles = self.in_parallel / prod(sizes.values())
         from_l2 = self.read_from_l2(plan)
-        computing = tiles * self._tile_cycles(plan, sizes, from_l2, 0.0) / self.clock
+        computing = tiles * self._tile_cycles(plan, sizes, from_l2, exact=False) / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
             others += self._exposed * self._writing * self._times_written(plan)
@@ -144,11 +145,11 @@ class Model(ConvolutionReads):
         return together + self.unhidden_near * reading + others
 
     def _tile_cycles(
-        self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, leaving: float
+        self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, *, exact: bool
     ) -> float:
         """
-        Cycles of a tile of some sizes, for which so many bytes come from L2, and of which a vector that a transposition
-        makes leaves in so many.
+        Cycles of a tile of some sizes, for which so many bytes come from L2; with those of its leaving, or what is the least for each of
+        any rows.
         """
         core, c = self.core, self.c
         vectors = -(-sizes[plan.lanes] // self.lanes)
@@ -195,22 +196,23 @@ class Model(ConvolutionReads):
         step += across
         ending = ending_cycles(core, rows, instruction * vectors)
         ending += core.mispredict * self._unforeseen_ends(plan)
-        if self.is_along[plan.lanes]:
-            return self.summed(plan) * step + ending
-        # The tile is transposed in registers and finished then, or stored by elements.
-        elements = prod(size for axis, size in sizes.items() if self.is_along[axis])
-        shuffles = log2(max(self.lanes, 2))
-        each = shuffles if elements > 1 else LANE_BY_LANE * self.lanes
-        ending += rows * vectors * each
-        # Each piece of memory that is less than whole vectors takes as many instructions as these.
-        pieces = rows * sizes[lanes] / elements
-        wasted = -(-elements // self.lanes) - elements / self.lanes
-        ending += pieces * wasted * leaving
-        if (
-            leaving and not core.stores_by_masks
-        ):  # the last ones of a piece leave by halves, quarters and so on
-            ending += pieces * max((elements % self.lanes).bit_count() - 1, 0) / core.store_ports
+        if not self.is_along[plan.lanes]:
+            ending += vectors * self._leaving(rows, sizes, sizes[lanes], exact)
         return self.summed(plan) * step + ending
+
+    def _leaving(self, rows: int, sizes: Mapping[int, int], wide: int, exact: bool) -> float:
+        """
+        Cycles in which each vector of a tile's rows leaves that is turned in registers, or stored by elements. What finishes it along columns
+        is done for each piece of these, all else in its rows, as of tiles that leave as they are.
+        """
+        lanes, bytes_ = min(wide, self.lanes), self.c.result_bytes
+        if not exact:
+            return rows * least_turning(self.core, lanes, bytes_)
+        elements = prod(size for axis, size in sizes.items() if self.is_along[axis])
+        if elements == 1:
+            return rows * LANE_BY_LANE * lanes
+        work = self.finishing if len(self.c.streams) > 1 else 0.0
+        return rows / elements * turning_cycles(self.core, elements, lanes, bytes_, work)
 
     def _unforeseen_ends(self, plan: ConvolutionPlan) -> float:
         """How often a loop over channels ends before a tile's sum does: for each element of the window, or each row of it."""

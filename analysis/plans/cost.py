@@ -391,6 +391,9 @@ def most_in_a_set(cache: Cache, rows: int, stride: int, width: int = 1) -> int:
     sets = max(cache.way_bytes // cache.line_bytes, 1)
     lines = -(-width // cache.line_bytes)
     if lines == 1:
+        if stride % cache.line_bytes == 0:  # they come back to the first set after so many pieces
+            period = sets // gcd(stride // cache.line_bytes, sets)
+            return -(-rows // period)
         places = (row * stride // cache.line_bytes % sets for row in range(rows))
         return max(Counter(places).values(), default=0)
     used = np.bincount(np.arange(rows) * stride // cache.line_bytes % sets, minlength=sets)

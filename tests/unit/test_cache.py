@@ -243,30 +243,6 @@ def test_a_damaged_entry_is_none(seed: int, tmp_path: Path):
     assert not store.entries()
 
 
-def test_an_entry_in_the_place_of_another_is_none(tmp_path: Path):
-    store = Store(tmp_path)
-    store.write("objects", "one", b"1")
-    (tmp_path / "objects" / "one").rename(tmp_path / "objects" / "two")
-    assert store.read("objects", "two") is None
-
-
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-def test_what_is_no_file_is_no_entry(make: Callable[[Path], None], tmp_path: Path):
-    """For a pipe nobody waits, and neither is left open."""
-    store = Store(tmp_path)
-    store.write("kind", "key", b"contents")
-    for path in (tmp_path / "kind" / "key", tmp_path / "written"):
-        path.unlink()
-        make(path)
-    opened = len(os.listdir("/proc/self/fd"))
-    again = Store(tmp_path)
-    assert again.read("kind", "key") is None
-    assert again.map("kind", "key") is None
-    again.write("kind", "other", b"contents")
-    assert again.read("kind", "other") == b"contents"
-    assert len(os.listdir("/proc/self/fd")) == opened
-
-
 def test_keys_keep_their_parts_apart():
     assert key_of("ab", "c") != key_of("a", "bc")
 

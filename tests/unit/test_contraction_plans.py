@@ -174,7 +174,9 @@ def test_a_faster_region_beyond_l2_takes_no_longer(squares: dict[int, Contractio
     rates = ("2e9", "5e9", "10e9", "20e9", "50e9", "100e9")
     for size, contraction in squares.items():
         times = [seconds(contraction, f"{core}:beyond_l2={rate}") for rate in rates]
-        assert times == sorted(times, reverse=True), size
+        # A plan whose code stands there twice is taken where it gains a part of the time, no longer where that is less than this part.
+        most = [time * (1 + CODE_TWICE) for time in times]
+        assert all(after <= before for before, after in pairwise(zip_))
     assert seconds(squares[2048], f"{core}:beyond_l2={rates[0]}") > seconds(
         squares[2048], f"{core}:beyond_l2={rates[-1]}"
     )
@@ -350,13 +352,15 @@ def test_no_plan_takes_less_than_its_blocks_say(core: str, kind: dict[str, bool]
     for plan in every:
         model, took = models[plan.turned], plans.cost(plan, contraction, target)
         terms, rounded = dict(took.terms), 1 + 1e-9
+        due = took.seconds + worth_of_code(model, plan)
         plain = replace(plan, pack_left=False, pack_right=False, left_by_rows=False)
         of_blocks = OfBlocks(model, plain, model.tiles_packing_right(plain))
         at_once, closer = of_blocks.least_at_once(), of_blocks.least_of_all(plain)
         least, working = of_blocks.least(plan)
-        assert max(at_once, closer, least) <= took.seconds * rounded, str(plan)
+        assert max(at_once, closer) <= took.seconds * rounded, str(plan)
+        assert least <= due * rounded, str(plan)
         waits = terms["streaming A"] + terms["streaming B"]
-        assert working == pytest.approx(took.seconds - waits - terms["waiting for threads"])
+        assert working == pytest.approx(due - waits - terms["waiting for threads"])
         if waits:
             near[plan.innermost] = max(near[plan.innermost], (least - working) / waits)
     assert near["m"] > 0.5 and near["n"] > 0.1, near

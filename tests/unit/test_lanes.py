@@ -7,7 +7,7 @@ import pytest
 import stepwell as sw
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stepwell.lowering.lane_count import powers_of_two
+from stepwell.analysis.turned import powers_of_two
 
 from .vector_loops import at_core, check_lanes, loop_program
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from differential.iteration_trace import racing, trace
 from stepwell.analysis.statements import Statement
+from stepwell.analysis.verify import verify
 from stepwell.dialects import loop
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
@@ -154,6 +155,7 @@ def test_loops_of_isl_that_leave_iterations_out_are_refused(
     ):
         LoopPolyhedralPass(tile=2).apply(Context(), module)
     assert str(module) == before
+    verify(module)
     LoopPolyhedralPass(tile=0).apply(Context(), module)
 
 

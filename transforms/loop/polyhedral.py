@@ -271,6 +271,7 @@ def _generate(
     AstToLoops(parameters, emit).build(tree, made)
     for statement in statements:
         if not _is_complete(found, statement, places[statement.name]):
+            made.erase(safe_erase=False)  # nothing else is to use the program's values
             raise StepwellError(
                 f"the loops that isl made do not run {_statement_text(statement)} once for each of its iterations, "
                 "which is a mistake of isl's; use another tile=, or single steps",

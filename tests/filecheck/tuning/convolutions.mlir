@@ -174,7 +174,7 @@ func.func @few_channels(%x: tensor<1x3x112x112xf32>, %w: tensor<2x16x3x7x7xf32>,
 // A tile that is transposed on its way out goes through memory: what finishes it stays in loops.
 // CHECK: scheduled as contraction: direct, tile {{[0-9]+}}x32 of axes 2, 0, copies the image
 // LOOP-LABEL: @transposed.y_z
-// LOOP:         loop.for reduction unroll "c" {{.*}} to 3 {
+// LOOP:         loop.for reduction unroll "kw" {{.*}} to 7 {
 // LOOP-NOT:     loop.for parallel unroll "{{.*}}finish
 // LOOP:         loop.for parallel vector "ow.finish"
 func.func @transposed(%x: tensor<3x112x112xf32>, %w: tensor<32x3x7x7xf32>, %b: tensor<32xf32>) -> tensor<32x56x56xf32> {

@@ -64,3 +64,48 @@ func.func @apart(%A: memref<8x8xf32>, %B: memref<4x4xf32>) {
   }
   func.return
 }
+
+// Columns of nine rows fill no vector of sixteen lanes: they leave chunk by chunk, without shuffles across chunks, one column after the
+// other; and a row by itself element by element, without being turned.
+// CHECK-LABEL: func.func @rest(
+// CHECK-COUNT-8: vector.load %A[{{.*}}] : memref<9x16xf32>, vector<16xf32>
+// CHECK-NOT:     [{{.*}}] : vector<16xf32>, vector<8xf32>
+// CHECK:         vector.store %{{.*}}, %B[%c0, %c0] : memref<16x100xf32>, vector<4xf32>
+// CHECK-NEXT:    vector.store %{{.*}}, %B[%c0, %c4] : memref<16x100xf32>, vector<4xf32>
+// CHECK-NEXT:    [[ONE:%.*]] = memref.load %A[%c8, %c0] : memref<9x16xf32>
+// CHECK-NEXT:    memref.store [[ONE]], %B[%c0, %c8] : memref<16x100xf32>
+// CHECK-NEXT:    vector.store %{{.*}}, %B[%c1, %c0] : memref<16x100xf32>, vector<4xf32>
+func.func @rest(%A: memref<9x16xf32>, %B: memref<16x100xf32>) {
+  loop.for parallel vector "i" %i = 0 to 16 {
+    loop.for parallel vector "j" %j = 0 to 9 {
+      %a = loop.load %A[%j, %i] : memref<9x16xf32>
+      loop.store %a, %B[%i, %j] : memref<16x100xf32>
+    }
+  }
+  func.return
+}
+
+// What is computed of a row and of what all rows share is computed before it is turned, in whole vectors; what needs
+// an element of the column is computed after that.
+// CHECK-LABEL: func.func @computed(
+// CHECK:         [[B:%.*]] = vector.load %{{.*}}[%c0] : memref<4xf32>, vector<4xf32>
+// CHECK-NEXT:    [[S:%.*]] = arith.addf %a, [[B]] : vector<4xf32>
+// CHECK:         [[T:%.*]] = arith.addf %{{.*}}, [[B]] : vector<4xf32>
+// CHECK-NEXT:    vector.shuffle [[S]], [[T]] [0, 4, 1, 5]
+// CHECK:         arith.addf %{{.*}}, [[B]] : vector<4xf32>
+// CHECK-NOT:     vector.broadcast
+// CHECK:         [[R:%.*]] = vector.load %R[%c0, %c0] : memref<4x4xf32>, vector<2xf32>
+// CHECK-NEXT:    arith.addf %{{.*}}, [[R]] : vector<2xf32>
+func.func @computed(%A: memref<3x4xf32>, %bias: memref<4x1xf32>, %R: memref<4x4xf32>, %B: memref<4x4xf32>) {
+  loop.for parallel vector "i" %i = 0 to 4 {
+    loop.for parallel vector "j" %j = 0 to 3 {
+      %a = loop.load %A[%j, %i] : memref<3x4xf32>
+      %b = loop.load %bias[%i, 0] : memref<4x1xf32>
+      %s = arith.addf %a, %b : f32
+      %r = loop.load %R[%i, %j] : memref<4x4xf32>
+      %t = arith.addf %s, %r : f32
+      loop.store %t, %B[%i, %j] : memref<4x4xf32>
+    }
+  }
+  func.return
+}

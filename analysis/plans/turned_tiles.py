@@ -1,0 +1,51 @@
+"""What register tiles take that leave across their lanes: rows that are turned in registers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import log2
+from typing import NamedTuple
+
+from ...targets.core import Core
+from ..turned import CHUNK_BYTES, pieces
+
+
+def turning_cycles(core: Core, rows: int, lanes: int, element_bytes: int, work: float) -> float:
+    """
+    Cycles in which so many rows of a vector leave as columns, for each piece of which there is so much work. Shuffles have a port,
+    and so have stores.
+    """
+    found = _turned(rows, lanes, element_bytes)
+    ports = sum(max(one.shuffles, one.stores / core.store_ports) for one in found)
+    return ports + work * sum(one.stores for one in found)
+
+
+class _Turned(NamedTuple):
+    """The instructions in which a block of rows leaves."""
+
+    shuffles: int
+    stores: int
+
+
+@lru_cache(maxsize=1024)
+def _turned(rows: int, lanes: int, element_bytes: int) -> tuple[_Turned, ...]:
+    chunk = _chunk(lanes, element_bytes)
+    found: list[_Turned] = []
+    for block in pieces(rows, lanes, chunk):
+        shuffles = sum(size * int(log2(min(size, lanes))) for size in block)
+        # Columns that a chunk has beside others are taken out of it.
+        shuffles += sum(lanes - lanes // chunk for size in block if 1 < size < chunk)
+        found.append(_Turned(shuffles, sum(max(size, lanes) for size in block)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def least_turning(core: Core, lanes: int, element_bytes: int) -> float:
+    """Cycles for each of any rows that it takes at least to turn them."""
+    chunk = _chunk(lanes, element_bytes)
+    of_chunks = max(log2(chunk), lanes / chunk / core.store_ports)
+    return min(of_chunks, max(log2(max(lanes, 2)), 1 / core.store_ports))
+
+
+def _chunk(lanes: int, element_bytes: int) -> int:
+    return min(max(CHUNK_BYTES // element_bytes, 1), lanes)

@@ -1,0 +1,62 @@
+"""Tiles that leave across their lanes: in which pieces, what that takes, and what is computed on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stepwell as sw
+from stepwell.analysis.plans.turned_tiles import least_turning, turning_cycles
+from stepwell.analysis.turned import pieces
+from stepwell.targets.target import Target
+
+
+@pytest.mark.parametrize(
+    ("rows", "lanes", "expected"),
+    [
+        (8, 16, [[4, 4]]),
+        (9, 16, [[4, 4, 1]]),
+        (14, 16, [[4, 4, 4, 2]]),
+        (28, 16, [[16], [4, 4, 4]]),
+        (6, 8, [[4, 2]]),
+        (8, 8, [[8]]),
+        (48, 16, [[32], [16]]),
+    ],
+)
+def test_rows_that_fill_no_vector_leave_chunk_by_chunk(
+    rows: int, lanes: int, expected: list[list[int]]
+):
+    assert pieces(rows, lanes, 4) == expected
+
+
+def test_rows_in_whole_chunks_leave_soonest():
+    """A row by itself is a store for each lane, as a chunk of four is; and no rows take less than the bound."""
+    core = Target.of("sapphire-rapids").core
+    each = {rows: turning_cycles(core, rows, 16, 4, 0.0) / rows for rows in range(2, 40)}
+    assert each[8] == each[12] < min(each[rows] for rows in (7, 9, 10, 11, 13, 14))
+    assert all(cycles >= least_turning(core, 16, 4) for cycles in each.values())
+    assert turning_cycles(core, 9, 16, 4, 1.0) - turning_cycles(core, 9, 16, 4, 0.0) == 3 * 16
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize(("channels", "outputs", "side"), [(96, 288, 14), (33, 70, 9)])
+def test_what_is_done_to_a_tile_before_and_after_it_is_turned(
+    target: str, channels: int, outputs: int, side: int
+):
+    """The bias and a function of it are of whole rows; what else is added is read along columns, and used with both."""
+    rng = np.random.default_rng(3)
+
+    def floats(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    x, w = floats(1, channels, side, side), floats(outputs, channels, 1, 1)
+    bias, other = floats(1, outputs, 1, 1), floats(1, outputs, side, side)
+
+    def finished(x, other):
+        y = sw.conv(x, w) + bias
+        return sw.clip(y, 0, 6), y * sw.sigmoid(y) + other * y
+
+    low = sw.jit(finished, target=target).lower(x, other)
+    y = np.einsum("nchw,fc->nfhw", x, w[:, :, 0, 0], optimize=True) + bias
+    expected = np.clip(y, 0, 6), y / (1 + np.exp(-y)) + other * y
+    for one, right in zip(low.compile(threads=1)(x, other), expected, strict=True):
+        np.testing.assert_allclose(one, right, rtol=1e-4, atol=1e-4)
