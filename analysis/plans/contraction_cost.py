@@ -19,7 +19,7 @@ from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
-from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
+from .cost import Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
 
 EXTENDED_ELEMENT = 3
 """Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
@@ -183,8 +183,8 @@ class Model(LeastWaits):
         return self.problem.k * step + blocks * ending + through
 
     def cost(self, plan: ContractionPlan) -> Cost:
-        """The seconds of a plan by term; see the module's docstring for the model."""
-        return cost_of(self._terms(plan))
+        """The seconds of a plan by term, and what it has to gain; see the module's docstring for the model."""
+        return Cost(tuple(self._terms(plan)), worth_of_code(self, plan))
 
     def seconds(self, plan: ContractionPlan, working: float, most: float) -> float | None:
         """The seconds of a plan that works for so many (as of `OfBlocks.least`); None as soon as they are more than `most`."""

@@ -131,16 +131,29 @@ def test_tiles_of_the_first_rows_pack_b_in_l2():
         assert re.search(r'reduction "right.in0".*?loop.store %\w+, %right', text, re.DOTALL), text
 
 
-def test_the_last_columns_of_several_blocks_are_a_tile_of_the_last_one():
-    # Of 512 columns one block has six tiles of 48, the other one four, and 32 are left: no tile is computed for columns that are not there.
+def test_the_last_columns_of_several_blocks_are_a_block_of_their_own():
+    # Of 512 columns two blocks have five tiles of 48, and 32 are left: no tile is computed for columns that are not there.
     text = loops(512, 512, 512, target="icelake-server")
     tiles = re.findall(r"loop.alloc register : memref<(\d+)x(\d+)xf32>", text)
     rows = re.findall(r'"i.row[.\w]*" %\w+ = 0 to (\d+)', text)
-    assert [wide for _, wide in tiles] == ["48", "32", "48", "32"]
-    assert rows == ["9", "9", "8", "8"]
-    assert '"j.block" %j_block = 0 to 2' in text and "memref<6x512x48xf32>" in text
-    assert '"j.tile.rest" %j_tile_1 = 0 to min(%j_block * 6 - 4, 1)' in text
-    assert "j_tile_1" not in text.split('"j.tile.rest" %j_tile_1')[1].split("j.tile.back")[0]
+    assert [wide for _, wide in tiles] == ["48", "48", "32", "32"] and "loop.if" not in text
+    assert rows == ["9", "8", "9", "8"]
+    assert (
+        '"j.block" %j_block = 0 to 2' in text
+        and "memref<5x512x48xf32>" in text
+        and "memref<512x32xf32>" in text
+    )
+
+
+def test_the_last_columns_of_several_blocks_are_a_tile_of_the_last_one():
+    # Of 355 columns three blocks have two tiles of 48, and the last one has one, and 19 columns: two vectors.
+    text = loops(2259, 355, 1546, target="icelake-server")
+    tiles = re.findall(r"loop.alloc register : memref<(\d+)x(\d+)xf32>", text)
+    assert tiles == [("9", "48"), ("9", "32")]
+    assert '"j.block" %j_block = 0 to 4' in text and "memref<2x1546x48xf32>" in text
+    before, rest = text.split('"j.tile.rest" %j_tile_1 = 0 to %j_block * 2 - 5')
+    assert '"j.tile" %j_tile = 0 to min(2, %j_block * -2 + 7)' in before
+    assert "j_tile_1" not in rest  # it is one at most, which keeps its sums in registers
 
 
 def test_the_last_rows_and_columns_have_tiles_of_their_own():

@@ -10,7 +10,7 @@
 // ICX: p256.
 // ICX-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 256, N tiles innermost, packs B, B in the first tiles, peels M, prefetches rows of B 10 terms ahead, prefetches panels of B 10 terms ahead;
 // ICX: p512.
-// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 288, KC 512, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 9 terms ahead;
+// ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 9 terms ahead;
 // ICX: p1024.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A, prefetches rows of B 65 terms ahead, prefetches panels of B 9 terms ahead;
 // ICX: p2048.
@@ -21,13 +21,13 @@
 // SPR: p256.
 // SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 256, N tiles innermost, packs B, B in the first tiles, peels M, prefetches rows of B 15 terms ahead, prefetches panels of B 15 terms ahead;
 // SPR: p512.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 288, KC 512, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 13 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 13 terms ahead;
 // SPR: p1024.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 192, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A, prefetches rows of B 47 terms ahead, prefetches panels of B 13 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A, prefetches rows of B 47 terms ahead, prefetches panels of B 13 terms ahead;
 // SPR: p2048.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 96, KC 2048, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A, prefetches rows of B 47 terms ahead, prefetches panels of B 13 terms ahead;
 // SPR: nt.
-// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 192, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 13 terms ahead;
+// SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 144, KC 1024, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 13 terms ahead;
 // SPR: tn.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 90, NC 1024, KC 1024, M tiles innermost, packs A and B, peels N, prefetches B and C, prefetches panels of B 13 terms ahead;
 // SPR: f64.
@@ -64,7 +64,7 @@
 // ZEN3: deep.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 1536, N tiles innermost, packs B, B in the first tiles, peels M, K blocks outside of M, prefetches A and C, prefetches rows of B 145 terms ahead, prefetches panels of B 12 terms ahead;
 // ZEN3: small.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 100, KC 500, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches rows of B 12 terms ahead, prefetches panels of B 12 terms ahead;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 12 terms ahead;
 // ZEN3: tall.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 12 terms ahead;
 // ZEN3: ragged.
