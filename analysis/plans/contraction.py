@@ -164,7 +164,7 @@ class _Domains:
                 turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
                 False, False, False, k_outside, self.mirrored, sums_in=sums_in,
             )  # fmt: skip
-            same = kc, innermost, k_outside
+            same = kc, innermost, k_outside, model.keeps_block(bare)
             if same not in tiles:
                 tiles[same] = model.tiles_packing_right(bare)
             shared = OfBlocks(model, bare, tiles[same])

@@ -112,16 +112,18 @@ class Model(LeastWaits):
         in turn. All plans with the same tile and blocks that pack B have them in common, and all that do not.
 
         With tiles of M innermost, B's panel is in L1 and A comes from L2; with tiles of N innermost A's sliver is
-        in L1, and B comes from L2. What is used again by the next tile must stay while all that this tile uses
-        goes by: both together leave one way for C. (Low et al., as of `kept_bytes`.)
+        in L1, and B comes from L2, unless all of its block stays in L1, too. What is used again by the next tile must stay
+        while all that this tile uses goes by: both together leave one way for C. (Low et al., as of `kept_bytes`.)
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         by_rows = plan.innermost == "m"
         is_near = plan.kc <= self.terms_in_l1(plan.mr, plan.nr)
         near_left = is_near and not by_rows
-        near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan))
+        near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan, plan.nr))
         if packs_right and panel_terms_ahead(self, plan):
             right *= self.steps.asked
+        if self.keeps_block(plan) and (packs_right or self._keeps_rows(plan, plan.nc)):
+            right /= -(-self.problem.m // plan.mr)  # it comes to the first of the tiles of rows
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
         blocks = 1 if is_added else -(-self.problem.k // plan.kc)
@@ -129,13 +131,13 @@ class Model(LeastWaits):
         first = left / -(-self.problem.n // plan.nr)
         return (first if near_left else left, 0 if near_right else right), blocks
 
-    def _keeps_rows(self, plan: ContractionPlan) -> bool:
-        """Whether L1 keeps a panel of B that is not packed: none of its sets has more lines of its rows than ways but one."""
+    def _keeps_rows(self, plan: ContractionPlan, columns: int) -> bool:
+        """Whether L1 keeps so many columns of B that are not packed: none of its sets has more lines of its rows than ways but one."""
         right = self.problem.right
         if right.summed is None:
             return True
         apart = right.summed * right.stored_bytes
-        width = min(plan.nr * right.stored_bytes, apart)  # shorter rows are read to their ends
+        width = min(columns * right.stored_bytes, apart)  # shorter rows are read to their ends
         return most_in_a_set(self.level_1, min(plan.kc, 4096), apart, width) < self.level_1.ways
 
     def _tiles_time(

@@ -77,7 +77,7 @@ def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     where that gains. Else 0.
     """
     is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
-    if is_kept or not known.panels_hints_gain:
+    if is_kept or known.keeps_block(plan) or not known.panels_hints_gain:
         return 0
     lines = -(-plan.nr * known.problem.right.element_bytes // known.level_1.line_bytes)
     return _terms_ahead_of(known, plan, lines)

@@ -217,6 +217,13 @@ class ContractionRates:
         kept = self.level_1.bytes - self.level_1.way_bytes
         return max(kept // (mr * left + nr * right), 1)
 
+    def keeps_block(self, plan: ContractionPlan) -> bool:
+        """Whether L1 keeps a block of B, beside the rows of A of one tile, for the tiles of the next rows, with tiles of N innermost."""
+        if plan.innermost == "m":
+            return False
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        return plan.kc * (plan.mr * left + plan.nc * right) <= self.near_1
+
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""
         return lost_part(self.level_2, self.core.page_bytes, size, streamed)

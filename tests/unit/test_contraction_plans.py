@@ -474,6 +474,22 @@ def test_of_several_plans_the_first_is_the_one_that_is_chosen(core: str) -> None
         assert several[0] == contraction_plans(facts, target, 1)[0]
 
 
+def test_a_block_of_b_that_stays_in_l1_comes_there_once():
+    """All tiles of rows use it with N innermost: nothing asks L1 for it again. Of twice the terms it does not stay."""
+    target = Target.parse("sapphire-rapids")
+    for terms, stays in ((32, True), (64, True), (128, False)):
+        problem = problem_of(product(1960, 96, terms))
+        model = Model(problem, target)
+        plan = next(
+            plan
+            for plan in plans.propose(product(1960, 96, terms), target, 300)
+            if plan.innermost == "n" and plan.nc == 96 and plan.pack_right and plan.nr == 48
+        )
+        (_, right), _ = model.brought(plan, packs_right=True)
+        assert (right == 4 / -(-1960 // plan.mr)) == stays
+        assert (plan.prefetch_panel_terms == 0) == stays, plan
+
+
 def test_tiles_pack_no_columns_that_are_fewer_than_theirs():
     """Their own tiles stand behind the loop over whole ones, which makes the copy."""
     target = Target.parse("sapphire-rapids")

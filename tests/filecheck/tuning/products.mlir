@@ -39,7 +39,7 @@
 // SPR: small.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 100, KC 500, N tiles innermost, packs B, B in the first tiles, peels N, prefetches rows of B 14 terms ahead, prefetches panels of B 14 terms ahead;
 // SPR: tall.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 11 terms ahead;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: ragged.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches panels of B 13 terms ahead;
 // SPR: gram.
@@ -66,7 +66,7 @@
 // ZEN3: small.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 12 terms ahead;
 // ZEN3: tall.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 12 terms ahead;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 12 terms ahead;
 // ZEN3: gram.
