@@ -319,8 +319,9 @@ class Model(LeastWaits):
             fetched = max(again - (1 if is_copied_now else 0), 0)
             if plan.innermost == "m":
                 fetched *= computed_part(plan, problem.n)
-            is_dense = is_copied or left.along == plan.kc
-            run = (plan.mr if is_dense else 1) * plan.kc * bytes_
+            in_rows = not is_copied and left.summed == 1
+            is_dense = is_copied or (left.along == plan.kc and not in_rows)
+            run = (plan.mr if is_dense else 1) * plan.kc * bytes_  # each row is a stream of its own
             # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
             size = problem.k * problem.m * bytes_
             far = self.beyond_of(size) if again > 1 else self.beyond_l2
@@ -333,11 +334,27 @@ class Model(LeastWaits):
                 seconds += share * (self.stall(coming, bytes_, far.rate, uses) + waiting)
             else:  # the probed tile of rows has waited for all but what comes too late
                 waiting += self.late(coming, bytes_, far.rate, uses)
-                seconds += share * max(waiting, coming * bytes_ * self.row_waiting(run, far))
+                waiting = max(waiting, coming * bytes_ * self.row_waiting(run, far))
+                once, more = 1 / max(fetched, 1), self._lost_between_blocks(plan)
+                seconds += waiting * (share * once + max(share, more) * (1 - once))
             seconds += self.demand_misses(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * (self.colliding(plan, uses) + self._in_rows(plan))
+
+    def _lost_between_blocks(self, plan: ContractionPlan) -> float:
+        """
+        The part of A that leaves L2 before the next block of columns uses it, with tiles of N innermost: the rest of A goes by, the block's part
+        of C, and the block of B, with what it is packed from.
+        """
+        problem = self.problem
+        if plan.innermost == "m":
+            return 0.0
+        right = problem.right.element_bytes
+        if plan.pack_right and not problem.right.is_constant:
+            right += problem.right.source_bytes
+        between = self.left_bytes + problem.k * plan.nc * right
+        return self.beyond_share(between + problem.m * plan.nc * problem.result_bytes)
 
     def _in_rows(self, plan: ContractionPlan) -> float:
         """Seconds for each element of an A that comes from L2 and whose rows, one for each of the tile's, are streams of their own."""

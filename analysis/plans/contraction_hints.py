@@ -95,8 +95,9 @@ def _terms_ahead_of(
 def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
     """
     How many terms ahead the tiles of the first rows ask for rows of B that they pack, in plans with the tile and blocks of one. None where they do
-    not pack them, but a copy before does: where B comes from beyond L2, but prefetchers find it, or it is not in blocks; and where columns
-    of a block of several are left that are less than a tile, whose own tiles stand behind the others.
+    not pack them, but a copy before does: where B comes from beyond L2, but prefetchers find it, or it is not in blocks; where columns
+    of a block of several are left that are less than a tile, whose own tiles stand behind the others; and where sums have fewer terms
+    than twice those that a core has under way, whose stores nothing hides.
 
     From L2 they ask as for panels. From beyond L2 as many ahead as memory takes to answer twice, since others ask meanwhile; too early
     does no harm.
@@ -108,10 +109,13 @@ def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
     has_others = problem.m >= 2 * plan.mr and nc >= 2 * nr
     if not (plan.innermost == "n" and known.may_pack_in_tiles and is_whole and has_others):
         return None
+    vectors = -(-nr // known.lanes)
+    under_way = known.core.terms_under_way(plan.mr * vectors, plan.mr + vectors)
+    if plan.kc < 2 * under_way:
+        return None
     if not known.far_share(right):
         lines = -(-nr * right.stored_bytes // known.level_1.line_bytes)
         return _terms_ahead_of(known, plan, lines)
-    vectors = -(-nr // known.lanes)
     term = plan.mr * vectors / known.core.fma_ports / known.clock
     ahead = max(int(2 * known.rates.latency() / term), 1)
     is_apart = in_blocks and known.pieces_are_apart(right, nc)

@@ -440,6 +440,14 @@ def test_tiles_pack_what_is_in_l2_where_that_gains_enough():
     assert 0 < plan.prefetch_terms == plan.prefetch_panel_terms
 
 
+def test_tiles_of_short_sums_do_not_pack():
+    """Nothing hides their stores; of one term there is no loop in which they could stand."""
+    target = Target.parse("sapphire-rapids")
+    for terms, packs in ((1, False), (4, False), (20, False), (64, True)):
+        every = plans.propose(product(159, 480, terms), target, 300)
+        assert any(plan.pack_in_tiles for plan in every) == packs, terms
+
+
 def test_what_tiles_pack_from_l2_takes_less_than_a_copy():
     contraction, target = product(256, 256, 256), Target.parse("sapphire-rapids")
     plan = first(contraction, "sapphire-rapids")
