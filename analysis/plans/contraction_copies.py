@@ -41,8 +41,11 @@ def copying(
         return 0.0
     written, size = _bytes_of_copy(known, which)
     is_near = known.is_near(2 * size) or (is_left and plan.left_by_rows)
-    rate = known.rates.pack_near if is_near else known.rates.pack_far
-    seconds = size / rate.core
+    seconds = size / (known.rates.pack_near if is_near else known.rates.pack_far).core
+    if is_near and not known.far_share(operand) and not (is_left and plan.left_by_rows):
+        # What L2 has kept of it since the last call, in which the result went by as well, and the rest.
+        far = size / known.rates.pack_far.core
+        seconds += known.result_share * max(far - seconds, 0.0)
     if not is_left and plan.packs_from_l2:
         seconds = _copying_in_tiles(known, plan, size)
     elif not is_left and not is_near and known.far_share(operand):

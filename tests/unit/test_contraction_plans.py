@@ -448,6 +448,25 @@ def test_tiles_of_short_sums_do_not_pack():
         assert any(plan.pack_in_tiles for plan in every) == packs, terms
 
 
+def test_the_result_takes_the_place_of_b_in_l2():
+    """What has left L2 since the last call comes from beyond to be copied, though both operands would have stayed there."""
+    target = Target.parse("sapphire-rapids")
+    rates = target.rates
+
+    def copying(size: int) -> float:
+        contraction = product(size, size, size)
+        model = Model(problem_of(contraction), target)
+        plan = next(p for p in plans.propose(contraction, target, 300) if p.pack_right)
+        plan = replace(plan, pack_in_tiles=False, packs_from_l2=False, prefetch_terms=0)
+        assert not model.far_share(model.problem.right)
+        seconds = dict(plans.cost(plan, contraction, target).terms)["packing B"]
+        moved = model.moved_by_copy(4 * size * size, 4 * size * size) * 4 * size * size
+        return (seconds - moved / model.beyond_l2.rate) / (4 * size * size)
+
+    assert copying(256) == pytest.approx(1 / rates.pack_near.core)
+    assert 1.05 / rates.pack_near.core < copying(416) < 1 / rates.pack_far.core
+
+
 def test_what_tiles_pack_from_l2_takes_less_than_a_copy():
     contraction, target = product(256, 256, 256), Target.parse("sapphire-rapids")
     plan = first(contraction, "sapphire-rapids")
