@@ -95,9 +95,9 @@ def _terms_ahead_of(
 def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
     """
     How many terms ahead the tiles of the first rows ask for rows of B that they pack, in plans with the tile and blocks of one. None where they do
-    not pack them, but a copy before does: where B comes from beyond L2, but prefetchers find it, or it is not in blocks; where columns
-    of a block of several are left that are less than a tile, whose own tiles stand behind the others; and where sums have fewer terms
-    than twice those that a core has under way, whose stores nothing hides.
+    not pack them, but a copy before does: where B comes from beyond L2, but prefetchers find it, or it is not in blocks; where the result of the
+    last call has left nothing of it in L2; where columns of a block of several are left that are less than a tile, whose own tiles
+    stand behind the others; and where sums have fewer terms than twice those that a core has under way, whose stores nothing hides.
 
     From L2 they ask as for panels. From beyond L2 as many ahead as memory takes to answer twice, since others ask meanwhile; too early
     does no harm.
@@ -114,6 +114,8 @@ def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
     if plan.kc < 2 * under_way:
         return None
     if not known.far_share(right):
+        if known.result_share >= 1:
+            return None
         lines = -(-nr * right.stored_bytes // known.level_1.line_bytes)
         return _terms_ahead_of(known, plan, lines)
     term = plan.mr * vectors / known.core.fma_ports / known.clock
