@@ -81,6 +81,7 @@ class _Tiles(ContractionLoops):
         whether the last rows are a copy of tiles that are finished but for these: what is done to a tile is then done once.
         Where panels are worked on further, a part that tiles write in a copy of them has to be known to be all of it.
         """
+        self.peels_in_block = plan.peels_in_block(self.n)
         self.result = self._buffer(c.result.buffer)
         self.row_axis, self.column_axis, self.panel_order = result_dimensions(c)
         self.row_backs: list[LoopHandle] = []
@@ -122,7 +123,8 @@ class _Tiles(ContractionLoops):
             self._keep_rows(self.level("m", "block"))
         if plan.pack_right:
             block = self.level("n", "block") if plan.nc < self.n else None
-            if block is not None and plan.peel_n and not self._is_packed_at_load(c.right):
+            is_alone = plan.peel_n and not self.peels_in_block
+            if block is not None and is_alone and not self._is_packed_at_load(c.right):
                 self._peel_columns(block)
             self.panels = self._pack("right", block, self.sum_block or block).buffer
         self._compute_operands()
@@ -231,7 +233,9 @@ class _Tiles(ContractionLoops):
 
     def peel(self) -> None:
         """Give the last columns and rows loops of their own, and the columns a copy where they need padding."""
-        if self.plan.peel_n and not self.column_backs:
+        if self.peels_in_block:
+            self._split_off_columns()
+        elif self.plan.peel_n and not self.column_backs:
             self._peel_columns(self.level("n"))
         if not self.peels_tiles:
             self._peel_rows()
@@ -249,6 +253,13 @@ class _Tiles(ContractionLoops):
             )
             copies = [tile for block in blocks for tile in self.tile.copies_in(block)]
         self.row_backs += [last_of(self.s, copy) for copy in copies]
+
+    def _split_off_columns(self) -> None:
+        """Give the last tile, of the last block, a loop of its own in each block: it runs in that one."""
+        block, tile = self.level("n", "block"), self.level("n", "tile")
+        before = f"{self.plan.nc} * {block.name} - {self.plan.nr} * {tile.name}"
+        _, rest = self.s.index_set_split(tile, f"{self.n - self.plan.nr} - {before} >= 0")
+        self.column_backs.append(rest)
 
     def _peel_columns(self, outermost: LoopHandle) -> None:
         """
@@ -319,7 +330,8 @@ class _Tiles(ContractionLoops):
         (panels,) = (cut for cut in self.cut_copies if cut.packing.staged.buffer == self.panels)
         rows = self._buffer(self.c.right.buffer)
         loops = self.level("m"), self.level("n", "tile"), self.summed
-        return pack_in_first_tiles(self.s, panels, *loops, rows, self.plan.prefetch_terms)
+        locality = 3 if self.plan.packs_from_l2 else 2
+        return pack_in_first_tiles(self.s, panels, *loops, rows, self.plan.prefetch_terms, locality)
 
     def _panel(self, around: LoopHandle, pads: tuple[int, ...]) -> BufferHandle:
         """A copy of the part of the result that is initialised, summed up and finished together."""

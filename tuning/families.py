@@ -100,7 +100,7 @@ class Windows:
         if not found.is_contraction:
             return choices
         choices += Contractions().propose(facts, target, n)
-        return sorted(choices, key=lambda choice: choice.cost.seconds if choice.cost else inf)[:n]
+        return sorted(choices, key=lambda choice: choice.cost.rank if choice.cost else inf)[:n]
 
     def schedule(self, s: Session, choice: Choice, kernel: LoopFacts, target: Target) -> None:
         if not kernel.facts.is_distributed:

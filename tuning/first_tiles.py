@@ -8,7 +8,7 @@ of a tile last as long as these take, if they are asked for early enough.
 from __future__ import annotations
 
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
-from .panels import Panels
+from .panels import Panels, whole_and_rest
 from .session import Session
 
 
@@ -20,19 +20,32 @@ def pack_in_first_tiles(
     sums: LoopHandle,
     rows: BufferHandle,
     ahead: int,
+    locality: int,
 ) -> tuple[LoopHandle, ...]:
     """
     Have the tiles of the first of some blocks of rows, which follow a copy of B's `rows`, make the copy, and ask for rows so many terms
-    `ahead`, to L2. `tiles` is the loop over panels in a block, and `sums` the one over terms. The loops of the hints.
+    `ahead`, unless that is 0, with a `locality` as of `prefetch`. `tiles` is the loop over panels in a block, and `sums` the one over terms. Where the last
+    columns have tiles of their own, these make the last panel. The loops of the hints.
     """
     panel, summed, element = panels.panel, panels.summed, panels.element
     assert panel is not None and summed is not None and element is not None
     front = s.peel(blocks, front=1).front
     assert front is not None
-    (first_tiles,), (first_sums,) = tiles.copies_in(front), sums.copies_in(front)
     s.order(panel, summed, element)
-    s.simplify(s.name)  # the loop over one block goes
-    s.fuse_loops(panel, first_tiles)
-    s.fuse_loops(summed, first_sums)
-    s.vectorize(element)
-    return s.prefetch(rows, summed, ahead, locality=2).loops
+    first_tiles = tiles.copies_in(front)
+    parts = whole_and_rest(s, panels) if len(first_tiles) > 1 else (panel,)
+    copies = [
+        (part, tile, *summed.copies_in(part), *sums.copies_in(tile))
+        for part, tile in zip(parts, first_tiles, strict=True)
+    ]
+    s.tidy()  # the loop over one block goes, and that over one panel
+    for part, tile, copied, added in reversed(copies):
+        if not tile.is_gone:
+            s.fuse_loops(part, tile)
+        s.fuse_loops(copied, added)
+    for copy in element.copies:
+        s.vectorize(copy)
+    hints: list[LoopHandle] = []
+    for _, _, copied, _ in copies if ahead else ():
+        hints += s.prefetch(rows, copied, ahead, locality=locality).loops
+    return tuple(hints)

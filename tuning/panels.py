@@ -110,6 +110,13 @@ def arrange_panels(s: Session, cut: Iterable[Panels], width: int) -> list[Arrang
     ]
 
 
+def whole_and_rest(s: Session, panels: Panels) -> tuple[LoopHandle, LoopHandle]:
+    """Give the panels without padding a loop of their own, and the last one another."""
+    assert panels.panel is not None
+    whole, rest = s.index_set_split(panels.panel, _is_whole(panels.packing, panels.panel))
+    return whole, rest
+
+
 def vectorize_panels(s: Session, arranged: Iterable[Arranged]) -> None:
     """Run copies in vectors."""
     for each in arranged:

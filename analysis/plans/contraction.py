@@ -16,6 +16,7 @@ from itertools import islice
 from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction
+from .contraction_copies import gains_by_tiles
 from .contraction_cost import Model, OfBlocks, Tiles
 from .contraction_hints import (
     asks_for_panels,
@@ -43,7 +44,7 @@ TILES_TRIED = 5
 
 
 def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ContractionPlan]:
-    """The `n` plans of least predicted time, cheapest first."""
+    """The `n` plans of least predicted time, cheapest first; those whose code stands there twice have to gain by that."""
     return list(_proposed(problem_of(contraction), target, n))
 
 
@@ -163,7 +164,7 @@ class _Domains:
                 turned, mr, nr, mc, nc, kc, innermost, False, False, False, False,
                 False, False, False, k_outside, self.mirrored, sums_in=sums_in,
             )  # fmt: skip
-            same = kc, innermost, k_outside
+            same = kc, innermost, k_outside, model.keeps_block(bare)
             if same not in tiles:
                 tiles[same] = model.tiles_packing_right(bare)
             shared = OfBlocks(model, bare, tiles[same])
@@ -182,11 +183,13 @@ class _Domains:
         """The plan with the register tile and the blocks of one that packs nothing, which asks for what it may ask for."""
         mr, nr = bare.mr, bare.nr
         blocks: Blocks = bare.mc, bare.nc, bare.kc, bare.innermost, bare.k_outside
-        asks = asks_for_result(self.model, self.problem, mr, nr, blocks, turned=bare.turned)
-        ahead = 0 if self.mirrored else packed_ahead(self.model, mr, nr, blocks)
-        if not asks and not ahead:
+        if asks_for_result(self.model, self.problem, mr, nr, blocks, turned=bare.turned):
+            bare = replaced(bare, prefetch_result=True)
+        if self.mirrored or (ahead := packed_ahead(self.model, bare)) is None:
             return bare
-        return replaced(bare, prefetch_result=asks, prefetch_terms=ahead, pack_in_tiles=ahead > 0)
+        near = not self.model.far_share(self.problem.right)
+        packing = replaced(bare, prefetch_terms=ahead, pack_in_tiles=True, packs_from_l2=near)
+        return packing if not near or gains_by_tiles(self.model, bare, packing) else bare
 
     def _of_blocks(self, plain: ContractionPlan) -> Iterator[ContractionPlan]:
         """The plans with the register tile and the blocks of one that packs nothing."""
@@ -199,7 +202,8 @@ class _Domains:
         asks = far and not self.mirrored and asks_for_panels(self.model, mc, nr, kc, k_outside)
         is_whole = (mc, nc, kc) == (problem.m, problem.n, problem.k)
         by_panels = innermost == "m" and is_whole and self._packs_by_panels(nr)
-        right_choices = self._right_choices(mr, nr, nc, deep=deep)
+        in_rows = innermost == "n" and not k_outside and nc % nr == 0
+        right_choices = self._right_choices(nr, nc, alone=not in_rows, deep=deep)
         if k_outside and any(peel_n for _, peel_n in right_choices):
             # Lanes that are masked in the last tiles alone are better there than in all tiles of all blocks of terms.
             right_choices = [choice for choice in right_choices if choice[1]]
@@ -220,7 +224,8 @@ class _Domains:
                     not pack_left and asks_rows, k_outside, self.mirrored,
                     prefetch_terms=plain.prefetch_terms if pack_right else ahead,
                     prefetch_panel_terms=panel_terms if pack_right else 0,
-                    pack_in_tiles=plain.pack_in_tiles, sums_in=plain.sums_in,
+                    pack_in_tiles=plain.pack_in_tiles and pack_right,
+                    packs_from_l2=plain.packs_from_l2 and pack_right, sums_in=plain.sums_in,
                 )  # fmt: skip
                 if not self.mirrored or self._can_mirror(plan):
                     yield plan
@@ -414,11 +419,11 @@ class _Domains:
         # The last rows, where they are fewer, are peeled off, which takes one loop over tiles of rows, or one inside of all others.
         return [False, *choices] if peels or not is_ragged else choices
 
-    def _right_choices(self, mr: int, nr: int, nc: int, *, deep: bool) -> list[tuple[bool, bool]]:
-        """Whether B is packed, with whether the last columns are peeled off."""
+    def _right_choices(self, nr: int, nc: int, *, alone: bool, deep: bool) -> list[tuple[bool, bool]]:  # fmt: skip
+        """Whether B is packed, with whether the last columns are peeled off, which may have to be a block `alone`."""
         right, rest = self.problem.right, self.problem.n % nr
-        # Of columns in blocks the last block is peeled off, which has to have nothing but the rest.
-        is_apart = nc >= self.problem.n or self.problem.n % nc == rest
+        # Else of columns in blocks the last block is peeled off, which has to have nothing but the rest.
+        is_apart = not alone or nc >= self.problem.n or self.problem.n % nc == rest
         can_peel = 0 < rest < self.problem.n and not deep and is_apart
         choices = [(True, False)] + ([(True, True)] if can_peel else [])
         if right.is_constant or right.along != 1 or (rest and not can_peel):

@@ -8,12 +8,19 @@ from typing import Literal
 from .computed_operands import keeps_rows
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Operand
-from .contraction_rates import ContractionRates
+from .contraction_rates import TRANSLATION, ContractionRates
+from .cost import TRANSLATED
 
 FOUND_AFTER = 4
 """
 Lines of a piece after which prefetchers have found it. (On Sapphire Rapids pieces of 128 and 256 bytes came at 4.6 GB/s, whether loads or
 hints asked for them, which are 12 lines in 160 ns; of 512, 1024 and 2048 bytes at 5.4, 7.7 and 7.0, where a stream has 10.)
+"""
+
+CODE_TWICE = 1 / 64
+"""
+The part of the multiply-adds' time that tiles which pack B from L2, or which are the last ones of a block with others, gain at least: their
+code stands there twice, which compiling takes longer for.
 """
 
 
@@ -36,7 +43,9 @@ def copying(
     is_near = known.is_near(2 * size) or (is_left and plan.left_by_rows)
     rate = known.rates.pack_near if is_near else known.rates.pack_far
     seconds = size / rate.core
-    if not is_left and not is_near and known.far_share(operand):
+    if not is_left and plan.packs_from_l2:
+        seconds = _copying_in_tiles(known, plan, size)
+    elif not is_left and not is_near and known.far_share(operand):
         seconds = _copying_pieces(known, plan, size, seconds)
     # What is read along the sum is transposed in registers: log2(lanes) shuffles for each vector.
     vectors = written / operand.element_bytes / known.lanes
@@ -66,8 +75,11 @@ def least_copying(known: ContractionRates, which: Literal["left", "right"]) -> f
     if operand.is_constant:
         return 0.0
     written, size = _bytes_of_copy(known, which)
-    is_near = known.is_near(2 * size) or (not is_left and known.may_pack_in_tiles)
+    in_tiles = not is_left and known.may_pack_in_tiles
+    is_near = known.is_near(2 * size) or in_tiles
     seconds = size / (known.rates.pack_near if is_near else known.rates.pack_far).core
+    if in_tiles and not known.far_share(operand):
+        seconds = min(seconds, _moving_in_tiles(known, size))
     vectors = written / operand.element_bytes / known.lanes
     if operand.read_along != 1 and not operand.is_extended:  # else it may be copied as it lies
         seconds += vectors * log2(max(known.lanes, 2)) / known.clock
@@ -127,6 +139,45 @@ def _copying_pieces(
     if known.pieces_are_apart(problem.right, plan.nc):
         return max(seconds, _coming_in_pieces(known, plan.nc))
     return seconds
+
+
+def gains_by_tiles(
+    known: ContractionRates, bare: ContractionPlan, packing: ContractionPlan
+) -> bool:
+    """Whether tiles that pack B gain by that, beside a copy before them, more than their code has to."""
+    gained = copying(known, bare, "right") - copying(known, packing, "right")
+    return gained >= worth_of_code(known, packing)
+
+
+def worth_of_code(known: ContractionRates, plan: ContractionPlan) -> float:
+    """
+    Seconds that a plan has to gain beside others for each reason for which the code of its tiles stands there twice: see `CODE_TWICE`.
+    """
+    problem = known.problem
+    reasons = plan.packs_from_l2 + plan.peels_in_block(problem.n)
+    arithmetic = problem.m * problem.k * problem.n * known.computing(1) if reasons else 0.0
+    return CODE_TWICE * arithmetic * reasons
+
+
+def _copying_in_tiles(known: ContractionRates, plan: ContractionPlan, size: float) -> float:
+    """
+    Seconds for which the tiles of the first rows wait, where they pack so many bytes of B that are in L2. Rows on more pages than are
+    translated at once are found anew for each panel.
+    """
+    problem, right = known.problem, known.problem.right
+    seconds = _moving_in_tiles(known, size)
+    apart = (right.read_summed or 0) * right.stored_bytes
+    if plan.kc * min(apart / known.core.page_bytes, 1) > TRANSLATED:
+        rows = problem.k * -(-problem.n // plan.nr)
+        seconds += rows * TRANSLATION / 2 / known.clock
+    return seconds
+
+
+def _moving_in_tiles(known: ContractionRates, size: float) -> float:
+    """
+    The same without translations: stores have a port that multiply-adds leave, but lines of the copy come to L1 as well, and leave it.
+    """
+    return 2 * size * known.unhidden / known.rates.copy_l2.core
 
 
 def _coming_in_pieces(known: ContractionRates, columns: int) -> float:

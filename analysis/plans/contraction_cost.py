@@ -12,14 +12,14 @@ from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
 
 from ...targets.target import Target
-from .contraction_copies import computing_ahead, copying, makes_rows, packing
+from .contraction_copies import computing_ahead, copying, makes_rows, packing, worth_of_code
 from .contraction_hints import panel_terms_ahead
 from .contraction_least import Brought, LeastWaits
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
-from .cost import Cost, bytes_taken, cost_of, ending_cycles, most_in_a_set, restart_seconds
+from .cost import Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
 
 EXTENDED_ELEMENT = 3
 """Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
@@ -112,16 +112,18 @@ class Model(LeastWaits):
         in turn. All plans with the same tile and blocks that pack B have them in common, and all that do not.
 
         With tiles of M innermost, B's panel is in L1 and A comes from L2; with tiles of N innermost A's sliver is
-        in L1, and B comes from L2. What is used again by the next tile must stay while all that this tile uses
-        goes by: both together leave one way for C. (Low et al., as of `kept_bytes`.)
+        in L1, and B comes from L2, unless all of its block stays in L1, too. What is used again by the next tile must stay
+        while all that this tile uses goes by: both together leave one way for C. (Low et al., as of `kept_bytes`.)
         """
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         by_rows = plan.innermost == "m"
         is_near = plan.kc <= self.terms_in_l1(plan.mr, plan.nr)
         near_left = is_near and not by_rows
-        near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan))
+        near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan, plan.nr))
         if packs_right and panel_terms_ahead(self, plan):
             right *= self.steps.asked
+        if self.keeps_block(plan) and (packs_right or self._keeps_rows(plan, plan.nc)):
+            right /= -(-self.problem.m // plan.mr)  # it comes to the first of the tiles of rows
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
         blocks = 1 if is_added else -(-self.problem.k // plan.kc)
@@ -129,13 +131,13 @@ class Model(LeastWaits):
         first = left / -(-self.problem.n // plan.nr)
         return (first if near_left else left, 0 if near_right else right), blocks
 
-    def _keeps_rows(self, plan: ContractionPlan) -> bool:
-        """Whether L1 keeps a panel of B that is not packed: none of its sets has more lines of its rows than ways but one."""
+    def _keeps_rows(self, plan: ContractionPlan, columns: int) -> bool:
+        """Whether L1 keeps so many columns of B that are not packed: none of its sets has more lines of its rows than ways but one."""
         right = self.problem.right
         if right.summed is None:
             return True
         apart = right.summed * right.stored_bytes
-        width = min(plan.nr * right.stored_bytes, apart)  # shorter rows are read to their ends
+        width = min(columns * right.stored_bytes, apart)  # shorter rows are read to their ends
         return most_in_a_set(self.level_1, min(plan.kc, 4096), apart, width) < self.level_1.ways
 
     def _tiles_time(
@@ -183,8 +185,8 @@ class Model(LeastWaits):
         return self.problem.k * step + blocks * ending + through
 
     def cost(self, plan: ContractionPlan) -> Cost:
-        """The seconds of a plan by term; see the module's docstring for the model."""
-        return cost_of(self._terms(plan))
+        """The seconds of a plan by term, and what it has to gain; see the module's docstring for the model."""
+        return Cost(tuple(self._terms(plan)), worth_of_code(self, plan))
 
     def seconds(self, plan: ContractionPlan, working: float, most: float) -> float | None:
         """The seconds of a plan that works for so many (as of `OfBlocks.least`); None as soon as they are more than `most`."""
@@ -317,8 +319,9 @@ class Model(LeastWaits):
             fetched = max(again - (1 if is_copied_now else 0), 0)
             if plan.innermost == "m":
                 fetched *= computed_part(plan, problem.n)
-            is_dense = is_copied or left.along == plan.kc
-            run = (plan.mr if is_dense else 1) * plan.kc * bytes_
+            in_rows = not is_copied and left.summed == 1
+            is_dense = is_copied or (left.along == plan.kc and not in_rows)
+            run = (plan.mr if is_dense else 1) * plan.kc * bytes_  # each row is a stream of its own
             # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
             size = problem.k * problem.m * bytes_
             far = self.beyond_of(size) if again > 1 else self.beyond_l2
@@ -331,11 +334,27 @@ class Model(LeastWaits):
                 seconds += share * (self.stall(coming, bytes_, far.rate, uses) + waiting)
             else:  # the probed tile of rows has waited for all but what comes too late
                 waiting += self.late(coming, bytes_, far.rate, uses)
-                seconds += share * max(waiting, coming * bytes_ * self.row_waiting(run, far))
+                waiting = max(waiting, coming * bytes_ * self.row_waiting(run, far))
+                once, more = 1 / max(fetched, 1), self._lost_between_blocks(plan)
+                seconds += waiting * (share * once + max(share, more) * (1 - once))
             seconds += self.demand_misses(elements * alone, bytes_, far.rate, uses)
         if plan.pack_left and not plan.left_in_rows:
             return seconds
         return seconds + elements * tiles * (self.colliding(plan, uses) + self._in_rows(plan))
+
+    def _lost_between_blocks(self, plan: ContractionPlan) -> float:
+        """
+        The part of A that leaves L2 before the next block of columns uses it, with tiles of N innermost: the rest of A goes by, the block's part
+        of C, and the block of B, with what it is packed from.
+        """
+        problem = self.problem
+        if plan.innermost == "m":
+            return 0.0
+        right = problem.right.element_bytes
+        if plan.pack_right and not problem.right.is_constant:
+            right += problem.right.source_bytes
+        between = self.left_bytes + problem.k * plan.nc * right
+        return self.beyond_share(between + problem.m * plan.nc * problem.result_bytes)
 
     def _in_rows(self, plan: ContractionPlan) -> float:
         """Seconds for each element of an A that comes from L2 and whose rows, one for each of the tile's, are streams of their own."""
@@ -413,7 +432,7 @@ class OfBlocks:
         return seconds + model.shared * self._right
 
     def least(self, plan: ContractionPlan) -> tuple[float, float]:
-        """Seconds that a plan takes at least, and those of them in which it does not wait for operands."""
+        """Seconds that a plan takes at least, with what it has to gain for its code, and those of them in which it does not wait for operands."""
         model, copy = self._model, _LEFT_COPY(plan)
         brought = self._brought.get(plan.pack_right)
         if brought is None:
@@ -425,6 +444,7 @@ class OfBlocks:
         if self._right is None and plan.pack_right:
             self._right = copying(model, plan, "right")
         right = (self._right or 0.0) if plan.pack_right else 0.0
+        right += worth_of_code(model, plan)
         batch = model.problem.batch
         working = batch * (tiles + left + self._writing) + model.shared * right
         return working + batch * self._waits.of(plan), working

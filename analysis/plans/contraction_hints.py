@@ -77,7 +77,7 @@ def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     where that gains. Else 0.
     """
     is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
-    if is_kept or not known.panels_hints_gain:
+    if is_kept or known.keeps_block(plan) or not known.panels_hints_gain:
         return 0
     lines = -(-plan.nr * known.problem.right.element_bytes // known.level_1.line_bytes)
     return _terms_ahead_of(known, plan, lines)
@@ -92,23 +92,34 @@ def _terms_ahead_of(
     return terms_ahead(known.core, sums, loads, lines, plan.kc, in_parts=in_parts)
 
 
-def packed_ahead(known: ContractionRates, mr: int, nr: int, blocks: Blocks) -> int:
+def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
     """
-    How many terms ahead the tiles of the first rows ask for rows of B that they pack: as many as memory takes to answer twice, since
-    others ask meanwhile; too early does no harm. 0 where they do not pack them, but a copy before does: where B does not come from
-    beyond L2 in pieces of rows that are apart, and where columns of a block are left that are less than a tile, whose own tiles stand
-    behind the others.
+    How many terms ahead the tiles of the first rows ask for rows of B that they pack, in plans with the tile and blocks of one. None where they do
+    not pack them, but a copy before does: where B comes from beyond L2, but prefetchers find it, or it is not in blocks; where columns
+    of a block of several are left that are less than a tile, whose own tiles stand behind the others; and where sums have fewer terms
+    than twice those that a core has under way, whose stores nothing hides.
+
+    From L2 they ask as for panels. From beyond L2 as many ahead as memory takes to answer twice, since others ask meanwhile; too early
+    does no harm.
     """
     problem, right = known.problem, known.problem.right
-    _, nc, kc, innermost, k_outside = blocks
-    is_blocked = innermost == "n" and (nc < problem.n or k_outside)
-    if not (is_blocked and known.may_pack_in_tiles):
-        return 0
+    nr, nc = plan.nr, plan.nc
+    in_blocks = nc < problem.n or plan.k_outside
+    is_whole = nc % nr == 0 or not in_blocks
+    has_others = problem.m >= 2 * plan.mr and nc >= 2 * nr
+    if not (plan.innermost == "n" and known.may_pack_in_tiles and is_whole and has_others):
+        return None
     vectors = -(-nr // known.lanes)
-    term = mr * vectors / known.core.fma_ports / known.clock
+    under_way = known.core.terms_under_way(plan.mr * vectors, plan.mr + vectors)
+    if plan.kc < 2 * under_way:
+        return None
+    if not known.far_share(right):
+        lines = -(-nr * right.stored_bytes // known.level_1.line_bytes)
+        return _terms_ahead_of(known, plan, lines)
+    term = plan.mr * vectors / known.core.fma_ports / known.clock
     ahead = max(int(2 * known.rates.latency() / term), 1)
-    fits = problem.m >= 2 * mr and nc >= 2 * nr and kc >= 2 * ahead and nc % nr == 0
-    return ahead if fits and known.pieces_are_apart(right, nc) else 0
+    is_apart = in_blocks and known.pieces_are_apart(right, nc)
+    return ahead if plan.kc >= 2 * ahead and is_apart else None
 
 
 def asks_for_panels(known: ContractionRates, mc: int, nr: int, kc: int, k_outside: bool) -> bool:

@@ -64,8 +64,14 @@ class ContractionPlan:
     """how many terms ahead panels of B that come from L2 are asked for, to L1; 0 for not at all"""
     pack_in_tiles: bool = False
     """B is packed by the tiles of the first rows of a block, which use what they pack, and not before"""
+    packs_from_l2: bool = False
+    """what these tiles pack is in L2, from where they ask for it to L1; else it comes from beyond, and they ask for it to L2"""
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
+
+    def peels_in_block(self, n: int) -> bool:
+        """Whether the last of `n` columns, fewer than a tile has, are in a block of columns with others."""
+        return self.peel_n and self.nc < n and n % self.nc != n % self.nr
 
     def __str__(self) -> str:
         packed = [name for name, on in (("A", self.pack_left), ("B", self.pack_right)) if on]

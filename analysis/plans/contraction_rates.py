@@ -108,7 +108,7 @@ class ContractionRates:
 
     @cached_property
     def may_pack_in_tiles(self) -> bool:
-        """Whether tiles may copy rows of B that they use, and ask for them: B comes from beyond L2, and is copied as it is."""
+        """Whether tiles may copy rows of B that they use, and ask for them: B is copied as it is."""
         problem, right = self.problem, self.problem.right
         copies_rows = right.read_along == 1 and not (right.is_extended or right.computing)
         is_own = not (right.is_constant or problem.is_of_one_buffer)
@@ -117,7 +117,6 @@ class ContractionRates:
             and is_own
             and (problem.batch == 1 or not right.is_everybodys)
             and self.target.takes_hints_in_sums
-            and self.far_share(right) > 0
         )
 
     @cached_property
@@ -217,6 +216,13 @@ class ContractionRates:
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         kept = self.level_1.bytes - self.level_1.way_bytes
         return max(kept // (mr * left + nr * right), 1)
+
+    def keeps_block(self, plan: ContractionPlan) -> bool:
+        """Whether L1 keeps a block of B, beside the rows of A of one tile, for the tiles of the next rows, with tiles of N innermost."""
+        if plan.innermost == "m":
+            return False
+        left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
+        return plan.kc * (plan.mr * left + plan.nc * right) <= self.near_1
 
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""

@@ -59,10 +59,17 @@ class Cost:
     """Seconds of one call by what they go to, in the order in which the model names them."""
 
     terms: tuple[tuple[str, float], ...]
+    due: float = 0.0
+    """seconds that the plan has to gain beside others, as it takes longer to compile: none that a call takes"""
 
     @property
     def seconds(self) -> float:
         return sum(seconds for _, seconds in self.terms)
+
+    @property
+    def rank(self) -> float:
+        """What plans are chosen by: the least."""
+        return self.seconds + self.due
 
     @property
     def bound(self) -> str:

@@ -42,7 +42,7 @@ def predicted(facts: KernelFacts, target: Target) -> Cost | None:
         if found.is_contraction:
             costs += [cost for _, cost in contraction_plans(facts, target, 1)]
         if costs:
-            return min(costs, key=lambda cost: cost.seconds)
+            return min(costs, key=lambda cost: cost.rank)
     products = (cost for _, cost in contraction_plans(facts, target, 1))
     families = (products, _chains(facts, target))
     return next((cost for costs in families for cost in costs), None)
@@ -57,7 +57,7 @@ def contraction_plans(
     product = only_contraction(facts, find_contractions(facts))
     if product is not None:
         found += contraction.propose_with_costs(product, target, n)
-        slowest = found[-1][1].seconds if len(found) == n else inf
+        slowest = found[-1][1].rank if len(found) == n else inf
         if product.finished is None and dot_products.least_seconds(product, target) < slowest:
             found += [
                 (plan, dot_products.cost(plan, product, target))
@@ -66,7 +66,7 @@ def contraction_plans(
     direct = only_contraction(facts, find_convolutions(facts))
     if direct is not None and not direct.computed and _may_be_direct(direct):
         found += _convolutions(direct, target, n)
-    return sorted(found, key=lambda pair: pair[1].seconds)[:n]
+    return sorted(found, key=lambda pair: pair[1].rank)[:n]
 
 
 def _convolutions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import stepwell as sw
 from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans import dot_products
+from stepwell.analysis.plans.contraction_copies import CODE_TWICE
 from stepwell.analysis.plans.contraction_cost import Model, OfBlocks
 from stepwell.analysis.plans.contraction_hints import rows_ahead
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
@@ -173,7 +175,11 @@ def test_a_faster_region_beyond_l2_takes_no_longer(squares: dict[int, Contractio
     rates = ("2e9", "5e9", "10e9", "20e9", "50e9", "100e9")
     for size, contraction in squares.items():
         times = [seconds(contraction, f"{core}:beyond_l2={rate}") for rate in rates]
-        assert times == sorted(times, reverse=True), size
+        # A plan whose code stands there twice has to gain a part of the time: where it no longer does, another one is up to so much slower.
+        assert all(faster <= slower * (1 + CODE_TWICE) for slower, faster in pairwise(times)), (
+            size,
+            times,
+        )
     assert seconds(squares[2048], f"{core}:beyond_l2={rates[0]}") > seconds(
         squares[2048], f"{core}:beyond_l2={rates[-1]}"
     )
@@ -211,7 +217,9 @@ def test_a_faster_core_takes_no_longer(squares: dict[int, Contraction], core: st
     """Of facts that nothing else is estimated from."""
     for contraction in squares.values():
         usual = seconds(contraction, core)
-        assert seconds(contraction, f"{core}:pack_near=500e9,pack_far=500e9") <= usual
+        # Tiles pack where that gains a part of the time: a copy that is nearly as fast is made before them.
+        most = usual * (1 + CODE_TWICE)
+        assert seconds(contraction, f"{core}:pack_near=500e9,pack_far=500e9") <= most
         assert seconds(contraction, f"{core}:fma_latency=2") <= usual
 
 
@@ -327,8 +335,8 @@ def test_plans_that_are_not_looked_at_are_not_the_cheapest(
     """When all plans are asked for, each is worked out whole."""
     contraction, target = product(*shape), Target.parse(core)
     every = plans.propose(contraction, target, 1 << 20)
-    times = [plans.cost(plan, contraction, target).seconds for plan in every]
-    assert times == sorted(times)
+    times = [plans.cost(plan, contraction, target).rank for plan in every]
+    assert times == pytest.approx(sorted(times), rel=1e-12)
     for count in (1, 3):
         assert plans.propose(contraction, target, count) == every[:count]
 
@@ -344,13 +352,15 @@ def test_no_plan_takes_less_than_its_blocks_say(core: str, kind: dict[str, bool]
     for plan in every:
         model, took = models[plan.turned], plans.cost(plan, contraction, target)
         terms, rounded = dict(took.terms), 1 + 1e-9
+        due = took.rank
         plain = replace(plan, pack_left=False, pack_right=False, left_by_rows=False)
         of_blocks = OfBlocks(model, plain, model.tiles_packing_right(plain))
         at_once, closer = of_blocks.least_at_once(), of_blocks.least_of_all(plain)
         least, working = of_blocks.least(plan)
-        assert max(at_once, closer, least) <= took.seconds * rounded, str(plan)
+        assert max(at_once, closer) <= took.seconds * rounded, str(plan)
+        assert least <= due * rounded, str(plan)
         waits = terms["streaming A"] + terms["streaming B"]
-        assert working == pytest.approx(took.seconds - waits - terms["waiting for threads"])
+        assert working == pytest.approx(due - waits - terms["waiting for threads"])
         if waits:
             near[plan.innermost] = max(near[plan.innermost], (least - working) / waits)
     assert near["m"] > 0.5 and near["n"] > 0.1, near
@@ -419,6 +429,73 @@ def test_tiles_pack_pieces_of_rows_that_are_apart_and_far(squares: dict[int, Con
     assert waits > 1.25 * hides
     assert not any(p.pack_in_tiles for p in plans.propose(product(1024, 256, 1024), target))
     assert not any(p.pack_in_tiles for p in plans.propose(product(64, 1024, 128), target))
+
+
+def test_tiles_pack_what_is_in_l2_where_that_gains_enough():
+    """Of many rows the copy is a small part of the time, and not worth the code of another tile."""
+    for rows, packs in ((96, True), (256, True), (4096, False)):
+        plan = first(product(rows, 256, 256), "sapphire-rapids")
+        assert plan.pack_right and plan.pack_in_tiles == plan.packs_from_l2 == packs, plan
+    plan = first(product(256, 256, 256), "sapphire-rapids")
+    assert 0 < plan.prefetch_terms == plan.prefetch_panel_terms
+
+
+def test_tiles_of_short_sums_do_not_pack():
+    """Nothing hides their stores; of one term there is no loop in which they could stand."""
+    target = Target.parse("sapphire-rapids")
+    for terms, packs in ((1, False), (4, False), (16, False), (64, True)):
+        every = plans.propose(product(159, 480, terms), target, 300)
+        assert any(plan.pack_in_tiles for plan in every) == packs, terms
+
+
+def test_what_tiles_pack_from_l2_takes_less_than_a_copy():
+    contraction, target = product(256, 256, 256), Target.parse("sapphire-rapids")
+    plan = first(contraction, "sapphire-rapids")
+    apart = replace(plan, pack_in_tiles=False, packs_from_l2=False, prefetch_terms=0)
+    copied, hidden = (
+        dict(plans.cost(each, contraction, target).terms)["packing B"] for each in (apart, plan)
+    )
+    assert 0 < hidden < 0.25 * copied
+    # Rows on more pages than are translated at once are found anew for each panel.
+    wider = product(256, 512, 256)
+    far = dict(plans.cost(replace(plan, nc=512), wider, target).terms)["packing B"]
+    assert far > 2.5 * hidden
+
+
+def test_the_last_columns_may_be_in_a_block_with_others():
+    """Fewer blocks then read A, and none of one narrow tile: such a plan has to gain what its code is worth."""
+    contraction, target = product(1024, 1024, 1024), Target.parse("sapphire-rapids")
+    every = plans.propose(contraction, target, 1 << 20)
+    shared = [plan for plan in every if plan.peels_in_block(1024)]
+    assert shared and all(1024 % plan.nr < 1024 % plan.nc for plan in shared)
+    least, chosen = (plans.cost(plan, contraction, target) for plan in (shared[0], every[0]))
+    assert least.seconds < chosen.seconds == chosen.rank < least.rank
+    assert first(product(2259, 355, 1546), "sapphire-rapids").peels_in_block(355)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_of_several_plans_the_first_is_the_one_that_is_chosen(core: str) -> None:
+    """Also where another one takes less, and has to gain more."""
+    for size in (256, 512, 1024):
+        facts, target = product(size, size, size).facts, Target.parse(core)
+        several = contraction_plans(facts, target, 3)
+        assert several[0] == contraction_plans(facts, target, 1)[0]
+
+
+def test_a_block_of_b_that_stays_in_l1_comes_there_once():
+    """All tiles of rows use it with N innermost: nothing asks L1 for it again. Of twice the terms it does not stay."""
+    target = Target.parse("sapphire-rapids")
+    for terms, stays in ((32, True), (64, True), (128, False)):
+        problem = problem_of(product(1960, 96, terms))
+        model = Model(problem, target)
+        plan = next(
+            plan
+            for plan in plans.propose(product(1960, 96, terms), target, 300)
+            if plan.innermost == "n" and plan.nc == 96 and plan.pack_right and plan.nr == 48
+        )
+        (_, right), _ = model.brought(plan, packs_right=True)
+        assert (right == 4 / -(-1960 // plan.mr)) == stays
+        assert (plan.prefetch_panel_terms == 0) == stays, plan
 
 
 def test_tiles_pack_no_columns_that_are_fewer_than_theirs():

@@ -196,12 +196,12 @@ def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
 
 
 def test_rows_of_a_come_from_l2_to_the_first_tile_of_columns():
-    """A product of few columns has no others, in which they would be in L1."""
+    """A product of few columns has no others, in which they would be in L1. The block of B comes from L2 to each tile, as L1 does not keep it."""
     target = Target.parse("zen5")
 
     def of_a_tile(columns: int) -> float:
-        contraction = product(1400, columns, 200)
-        plan = packed(14, 32, (14, columns, 200, "n", False))
+        contraction = product(1400, columns, 240)
+        plan = packed(14, 32, (14, columns, 240, "n", False))
         terms = dict(plans.cost(plan, contraction, target).terms)
         return terms["arithmetic"] / (columns // 32)
 

@@ -119,7 +119,16 @@ def test_b_is_read_as_it_is_where_its_rows_stream():
     assert "%right" in loops(96, 1024, 400)  # rows a page apart
     # Rows that are nearer are asked for while others are waited for.
     assert "%right" not in loops(96, 960, 400)
-    assert "%right" not in loops(96, 100, 400)  # the last columns have a tile of their own
+    assert "%right" not in loops(12, 100, 400)  # the last columns have a tile of their own
+
+
+def test_tiles_of_the_first_rows_pack_b_in_l2():
+    """Each term's row is used and stored; the last columns, which have a tile of their own, are copied before that."""
+    for columns, target, copies in ((96, "sapphire-rapids", 1), (100, TARGET, 2)):
+        text = loops(96, columns, 400, target=target)
+        stores = re.findall(r"loop.store %\w+, %right\[", text)
+        assert len(stores) == copies, text
+        assert re.search(r'reduction "right.in0".*?loop.store %\w+, %right', text, re.DOTALL), text
 
 
 def test_the_last_columns_of_several_blocks_are_a_block_of_their_own():
@@ -134,6 +143,17 @@ def test_the_last_columns_of_several_blocks_are_a_block_of_their_own():
         and "memref<5x512x48xf32>" in text
         and "memref<512x32xf32>" in text
     )
+
+
+def test_the_last_columns_of_several_blocks_are_a_tile_of_the_last_one():
+    # Of 355 columns three blocks have two tiles of 48, and the last one has one, and 19 columns: two vectors.
+    text = loops(2259, 355, 1546, target="icelake-server")
+    tiles = re.findall(r"loop.alloc register : memref<(\d+)x(\d+)xf32>", text)
+    assert tiles == [("9", "48"), ("9", "32")]
+    assert '"j.block" %j_block = 0 to 4' in text and "memref<2x1546x48xf32>" in text
+    before, rest = text.split('"j.tile.rest" %j_tile_1 = 0 to %j_block * 2 - 5')
+    assert '"j.tile" %j_tile = 0 to min(2, %j_block * -2 + 7)' in before
+    assert "j_tile_1" not in rest  # it is one at most, which keeps its sums in registers
 
 
 def test_the_last_rows_and_columns_have_tiles_of_their_own():

@@ -53,6 +53,24 @@ def test_superfluous_expressions(head: str, expected: str) -> None:
     assert expected in applied(program, Simplify("f"))
 
 
+def test_the_variable_of_at_most_one_iteration_is_what_it_begins_with() -> None:
+    program = """
+    func.func @f(%A: memref<9x9xi32>, %B: memref<9x9xi32>, %v: i32) {
+      loop.for serial "i" %i = 0 to 9 {
+        loop.for serial "j" %j = 3 to min(%i, 4) {
+          loop.store %v, %A[%i, %j] : memref<9x9xi32>
+        }
+        loop.for serial "k" %k = 3 to min(%i, 5) {
+          loop.store %v, %B[%i, %k] : memref<9x9xi32>
+        }
+      }
+      func.return
+    }
+    """
+    text = applied(program, Simplify("f"))
+    assert "%j = 3 to min(%i, 4)" in text and "%A[%i, 3]" in text and "%B[%i, %k]" in text
+
+
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [

@@ -132,6 +132,8 @@ def _simplify_bounds(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
         set_bounds(for_op, *bounds)
     if counts <= {1} and _replace_by_body(nest, for_op, outside):
         return True
+    if counts == {0, 1} and _has_begun(nest, for_op, outside):
+        return True
     nest.simplified.add(for_op, outside)
     return is_tightened
 
@@ -185,6 +187,18 @@ def _replace_by_body(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
         op.detach()
     insert_before(for_op, body)
     replace_loop(for_op, ())
+    return True
+
+
+def _has_begun(nest: Nest, for_op: loop.ForOp, outside: Frame) -> bool:
+    """`for i in 4..min(n, 5): S(i)` → `for i in 4..min(n, 5): S(4)`"""
+    if not for_op.induction_variable.uses:
+        return False
+    trip_count = TripCount(nest, for_op, outside)
+    first = trip_count.first() if trip_count.range()[1] == 1 else None
+    if first is None:
+        return False
+    substitute(for_op.induction_variable, first[0][0], first[1])
     return True
 
 

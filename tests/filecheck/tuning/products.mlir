@@ -8,7 +8,7 @@
 // scheduling them.
 
 // ICX: p256.
-// ICX-NEXT: chosen contraction: tile 6x64, MC 256, NC 64, KC 256, M tiles innermost, packs B, peels M, prefetches panels of B 10 terms ahead;
+// ICX-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 256, N tiles innermost, packs B, B in the first tiles, peels M, prefetches rows of B 10 terms ahead, prefetches panels of B 10 terms ahead;
 // ICX: p512.
 // ICX-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 9 terms ahead;
 // ICX: p1024.
@@ -19,7 +19,7 @@
 // ICX-NEXT: chosen contraction: tile 9x24, MC 9, NC 72, KC 1024, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches A, prefetches rows of B 65 terms ahead, prefetches panels of B 9 terms ahead;
 
 // SPR: p256.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 256, NC 64, KC 256, M tiles innermost, packs B, peels M, prefetches panels of B 15 terms ahead;
+// SPR-NEXT: chosen contraction: tile 6x64, MC 6, NC 256, KC 256, N tiles innermost, packs B, B in the first tiles, peels M, prefetches rows of B 15 terms ahead, prefetches panels of B 15 terms ahead;
 // SPR: p512.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 240, KC 512, N tiles innermost, packs B, peels M and N, prefetches A, prefetches panels of B 13 terms ahead;
 // SPR: p1024.
@@ -37,9 +37,9 @@
 // SPR: deep.
 // SPR-NEXT: chosen contraction: tile 8x48, MC 128, NC 768, KC 384, M tiles innermost, packs B, K blocks outside of M, prefetches C, prefetches panels of B 14 terms ahead;
 // SPR: small.
-// SPR-NEXT: chosen contraction: tile 6x64, MC 64, NC 64, KC 500, M tiles innermost, packs B, peels M and N, prefetches panels of B 15 terms ahead;
+// SPR-NEXT: chosen contraction: tile 8x48, MC 8, NC 100, KC 500, N tiles innermost, packs B, B in the first tiles, peels N, prefetches rows of B 14 terms ahead, prefetches panels of B 14 terms ahead;
 // SPR: tall.
-// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 11 terms ahead;
+// SPR-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // SPR: ragged.
 // SPR-NEXT: chosen contraction: tile 9x48, MC 9, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches panels of B 13 terms ahead;
 // SPR: gram.
@@ -66,7 +66,7 @@
 // ZEN3: small.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 12 terms ahead;
 // ZEN3: tall.
-// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 12 terms ahead;
+// ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN3: ragged.
 // ZEN3-NEXT: chosen contraction: tile 6x16, MC 6, NC 333, KC 97, N tiles innermost, packs B, peels M, prefetches A, prefetches panels of B 12 terms ahead;
 // ZEN3: gram.
@@ -91,7 +91,7 @@
 // ZEN5: deep.
 // ZEN5-NEXT: chosen contraction: tile 11x32, MC 11, NC 64, KC 1536, N tiles innermost, packs B, B in the first tiles, peels M, K blocks outside of M, prefetches A and C, prefetches rows of B 74 terms ahead;
 // ZEN5: small.
-// ZEN5-NEXT: chosen contraction: tile 13x32, MC 64, NC 100, KC 500, M tiles innermost, packs nothing, peels M and N, prefetches rows of B 10 terms ahead;
+// ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 100, KC 500, N tiles innermost, packs B, B in the first tiles, peels M and N, prefetches rows of B 10 terms ahead;
 // ZEN5: tall.
 // ZEN5-NEXT: chosen contraction: tile 14x32, MC 14, NC 32, KC 64, N tiles innermost, packs B, peels M, prefetches A;
 // ZEN5: ragged.
