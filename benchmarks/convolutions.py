@@ -222,7 +222,7 @@ def _once(call: Callable[[], Any]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of names; by default all")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--target", default="host", help="what ours is compiled for")
     parser.add_argument("--plans", action="store_true", help="print the plans that were taken")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")

@@ -78,6 +78,10 @@ def compile_program(args: argparse.Namespace) -> int:
 
     emit = _what_to_emit(args.output, args.emit)
     options = options_of(args)
+    if emit == _PLAN and options.is_quick:
+        raise StepwellError(
+            "found --emit plan with --opt quick, expected --opt full; the quick tier schedules nothing"
+        )
     ctx = make_context()
     shapes = dict(pairs(args.shape, "--shape"))
     module = load_program(args.program, ctx, shapes=shapes).module

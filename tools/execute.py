@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-cache",
         action="store_true",
-        help="compile everything anew, and keep nothing (see `stepwell cache`)",
+        help="compile the program anew, and keep nothing of it (see `stepwell cache`)",
     )
 
 

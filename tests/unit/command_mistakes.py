@@ -375,6 +375,14 @@ RUN_MISTAKES = [
         "rename it",
     ),
     mistake(
+        "a plan of what is not scheduled",
+        "stepwell compile in.mlir --emit plan --opt quick",
+        IDENTITY,
+        "",
+        "found --emit plan with --opt quick",
+        "expected --opt full",
+    ),
+    mistake(
         "an unknown numerical contract",
         f"{RUN} --fp sloppy",
         IDENTITY,

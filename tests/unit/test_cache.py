@@ -420,13 +420,20 @@ def test_the_command_says_when_it_is_off(
     assert capsys.readouterr().out == "nothing is kept: STEPWELL_CACHE turns it off\n"
 
 
-def test_the_command_line_turns_it_off(store: Store, tmp_path: Path, compiled: list[str]):
+def test_the_command_line_turns_it_off(
+    store: Store, tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+):
     program = tmp_path / "p.mlir"
     program.write_text(
         "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
         "  %y = graph.tanh %x : tensor<8xf32>\n  func.return %y : tensor<8xf32>\n}\n"
     )
     words = ["run", str(program), "--random", "1", "--opt", "quick"]
+    # What calls any program of these shapes is no part of it: compiled once a process, and kept.
+    with monkeypatch.context() as without:
+        without.setenv(folder.VARIABLE, "off")
+        assert main(words) == 0
+    compiled.clear()
     assert main([*words, "--no-cache"]) == 0
     assert compiled and not store.entries()
     assert main(words) == 0
