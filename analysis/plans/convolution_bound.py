@@ -86,7 +86,7 @@ class Bound:
         shuffles = kept * (shared * left * one.shuffles + right * other.shuffles)
         lines = from_l2 / model.terms / model.line
         if self.packs and self.lanes[0] in model.c.n and model.weights_are_far:
-            lines = lines + counted.right
+            lines = lines + counted.right / other.values * model.lines_of_term(self.lanes[1])
         step = np.maximum(
             self.part * (rows * self.vectors + shuffles) / core.fma_ports,
             core.loading_cycles(self.part * whole, lines, self.part * single),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import prod
+from math import ceil, prod
 
 from ...targets.target import Target
 from ..facts import Access, Contraction
@@ -174,6 +174,21 @@ class ConvolutionReads:
         if self.keeps_run(plan, terms):
             return image + weights
         return max(image + weights, self._run(plan, terms) * self.terms / terms)
+
+    def lines_of_term(self, wide: int) -> int:
+        """Lines of a term's weights where they are packed for so many lanes."""
+        return -(-wide * self.c.right_bytes // self.line)
+
+    def lines_of_block(self, plan: ConvolutionPlan) -> float:
+        """Lines of the next block of weights that each tile which uses the one before asks for, if they do."""
+        return self.traffic.block(plan) / self.traffic.tiles(plan) / self.line
+
+    def hints_for_block(self, plan: ConvolutionPlan) -> float:
+        """Those of a term: one, or what comes to it of the lines that each part of a sum asks for."""
+        if not plan.block_by_parts:
+            return float(plan.prefetch_block)
+        parts = self.terms // plan.between_hints
+        return ceil(self.lines_of_block(plan) / parts) / plan.between_hints
 
     def demand_miss_ratio(self, plan: ConvolutionPlan) -> float:
         """
