@@ -8,7 +8,7 @@ from ...frozen import replaced
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
 from .cost import BESIDE_HINTS, TIMES_ASKED, round_up, terms_ahead
-from .terms_written_out import BETWEEN_HINTS, LINES_AT_ONCE, has_parts
+from .terms_written_out import BETWEEN_HINTS, BEYOND, LINES_AT_ONCE, has_parts
 
 LEAST_BETWEEN = BETWEEN_HINTS // 4
 """Terms of a part of a sum at least: the address of a hint takes about as many instructions as a term of a small tile has."""
@@ -20,8 +20,7 @@ def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     plan = replaced(plan, prefetch_image=asks_for_image(model, plan))
     plan = _with_blocks(model, plan)
     plan = replaced(plan, prefetch_terms=image_terms_ahead(model, plan))
-    in_vectors = plan.packs and plan.lanes in model.c.n
-    plan = replaced(plan, prefetch_weights=in_vectors and asks_for_weights(model, plan))
+    plan = replaced(plan, prefetch_weights=_asks_a_page_ahead(model, plan))
     plan = replaced(plan, between_hints=terms_between_hints(model, plan))
     return replaced(plan, prefetch_terms=_in_whole_parts(plan))
 
@@ -86,11 +85,20 @@ def asks_for_weights(model: Model, plan: ConvolutionPlan) -> bool:
     return model.result_is_far and model.traffic.weights > size
 
 
+def _asks_a_page_ahead(model: Model, plan: ConvolutionPlan) -> bool:
+    """
+    Whether tiles ask for the weights of terms a page ahead: packed ones that come from beyond L2. Beside hints for the next block in parts of sums
+    a hint in each term gains nothing. (With AVX2 on Intel's Granite Rapids 512 x 2048 outputs of 7 x 7 took 0.99 of the time without it, 2048 x 512
+    1.01, 320 x 1280 0.98.)
+    """
+    in_vectors = plan.packs and plan.lanes in model.c.n
+    return in_vectors and not plan.block_by_parts and asks_for_weights(model, plan)
+
+
 def _with_blocks(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     """
     A plan whose tiles ask for the next block of weights, if that is one (`asks_for_blocks`): in each term where there is much of a cache line
-    for it to ask for; else in each part of their sums, where these have parts, and a block does not come while its first tile is computed.
-    (With AVX2 on Intel's Granite Rapids, in tiles of 5 x 16, 960 x 160 outputs of 7 x 7 took ... of the time without.)
+    for it to ask for; else in each part of their sums, where these have parts, and it is worth going by parts.
     """
     if not asks_for_blocks(model, plan):
         return replaced(plan, prefetch_block=False, block_by_parts=False)
@@ -103,9 +111,13 @@ def _with_blocks(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
 
 
 def _comes_late(model: Model, plan: ConvolutionPlan) -> bool:
-    """Whether a block of weights takes longer to come than one tile is computed."""
+    """
+    Whether a block of weights comes so much later than its first tile is computed that parts of sums are worth it. (On Intel's Granite Rapids
+    1024 outputs of 14 x 14, of which 14 tiles wait for a twentieth of their time, took 1.02 of the time where they asked by parts.)
+    """
     computing = model.terms * model.accumulators(plan) / model.core.fma_ports / model.clock
-    return model.traffic.block(plan) / model.weights_rate > computing
+    waiting = model.traffic.block(plan) / model.weights_rate - computing
+    return waiting > BEYOND * model.traffic.tiles(plan) * computing
 
 
 def asks_for_blocks(model: Model, plan: ConvolutionPlan) -> bool:
