@@ -87,7 +87,7 @@ class Bound:
         lines = from_l2 / model.terms / model.line
         in_panels = self.packs and self.lanes[0] in model.c.n
         if in_panels and model.has_window and model.weights_are_far:
-            lines = lines + model.lines_of_term(self.lanes[1])  # asked for a page ahead
+            lines = lines + counted.right  # asked for a page ahead
         step = np.maximum(
             self.part * (rows * self.vectors + shuffles) / core.fma_ports,
             core.loading_cycles(self.part * whole, lines, self.part * single),

@@ -170,7 +170,7 @@ class Model(ConvolutionReads):
         # A hint takes a port as a line does, which is there then.
         hints = plan.prefetch_image + self.hints_for_block(plan)
         hints += self.asked_lines(plan) if plan.prefetch_terms else 0
-        hints += self.lines_of_term(plan.size(lanes)) if plan.prefetch_weights else 0
+        hints += self.hints_for_weights(sizes[lanes], right) if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
         splits = instruction * part * left.vectors * self._split_part(plan)
