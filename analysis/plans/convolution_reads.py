@@ -177,9 +177,10 @@ class ConvolutionReads:
 
     def hints_for_weights(self, wide: int, loads: Loads) -> float:
         """
-        Those of a term for the weights a page ahead, in panels of so many lanes, of which a tile has these loads: one for each line. Where tiles go through a window one for each vector, with what the loops over its places take beside the channels. (With AVX2 on Intel's Granite
-        Rapids tiles of 5 x 16 over 256 channels of 14 x 14, three places two elements apart, took 1.1 of the time of those of 14 x 8, where 0.99
-        was predicted with one for each line.)
+        Those of a term for the weights a page ahead, in panels of so many lanes, of which a tile has these loads: one for each line. Where
+        tiles go through a window one for each vector, with what the loops over its places take beside the channels. (With AVX2 on Intel's
+        Granite Rapids tiles of 5 x 16 over 256 channels of 14 x 14, three places two elements apart, took 1.1 of the time of those of 14 x 8,
+        where 0.99 was predicted with one for each line.)
         """
         panels = loads.values / -(-wide // self.lanes)
         lines = -(-wide * self.c.right_bytes // self.line)
