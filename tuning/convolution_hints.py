@@ -42,14 +42,15 @@ class ConvolutionHints:
         """
         Ask for the weights of terms to come, a page ahead: the core's own prefetchers follow a panel to the end of its
         page only, and begin anew in the next. And for the next block of them, to L2, a part of it in each step of the sums of all
-        tiles that use the present one.
+        tiles that use the present one, or in each of their parts.
         """
         plan, c = self.plan, self.c
         weights = panels or self._buffer(c.right)
         if plan.prefetch_block:
             places = reversed(tuple(self.around.items()))
             at = next(at for axis, at in places if axis in c.n and at.trips != 1)
-            self.loops += self.s.prefetch(weights, at, locality=2, inside=self.terms).loops
+            inside = self.between if plan.block_by_parts and self.between else self.terms
+            self.loops += self.s.prefetch(weights, at, locality=2, inside=inside).loops
         if plan.prefetch_weights:
             places = c.extent(plan.summed[-1:]) if plan.has_whole_row else 1
             terms = max(1, core.page_bytes // (places * plan.size(plan.lanes) * c.right_bytes))

@@ -127,11 +127,13 @@ def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
 def asks_for_panels(known: ContractionRates, mc: int, nr: int, kc: int, k_outside: bool) -> bool:
     """
     Whether panels of B of KC terms come from beyond L2, where two of them have room beside the rows of A that use them. Blocks
-    of terms inside of the loop over tiles of columns are panels of their own, of which all of B's follow each other.
+    of terms inside of the loop over tiles of columns are panels of their own, of which all of B's follow each other; else one of all columns
+    has no next one.
 
     (Tiles of a triangle are fewer for each panel, and have no parts of the next one: they do not ask.)
     """
     left, right = known.problem.left.element_bytes, known.problem.right.element_bytes
     near, terms = known.near_2, kc if k_outside else known.problem.k
     is_far = known.in_a_call(known.problem.right, terms * known.problem.n * right) > near
-    return is_far and kc * (mc * left + 2 * nr * right) <= near
+    is_last = known.problem.n <= nr and (k_outside or kc >= known.problem.k)
+    return is_far and not is_last and kc * (mc * left + 2 * nr * right) <= near

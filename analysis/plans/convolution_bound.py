@@ -85,8 +85,9 @@ class Bound:
         single = kept * (shared * left * one.elements + right * other.elements)
         shuffles = kept * (shared * left * one.shuffles + right * other.shuffles)
         lines = from_l2 / model.terms / model.line
-        if self.packs and self.lanes[0] in model.c.n and model.weights_are_far:
-            lines = lines + counted.right
+        in_panels = self.packs and self.lanes[0] in model.c.n
+        if in_panels and model.has_window and model.weights_are_far:
+            lines = lines + counted.right  # asked for a page ahead
         step = np.maximum(
             self.part * (rows * self.vectors + shuffles) / core.fma_ports,
             core.loading_cycles(self.part * whole, lines, self.part * single),

@@ -168,9 +168,9 @@ class Model(ConvolutionReads):
         shuffles = part * left.shuffles + of_weights * right.shuffles
         blends = part * left.vectors * self.masked_part(plan)
         # A hint takes a port as a line does, which is there then.
-        hints = plan.prefetch_block + plan.prefetch_image
+        hints = plan.prefetch_image + self.hints_for_block(plan)
         hints += self.asked_lines(plan) if plan.prefetch_terms else 0
-        hints += right.values if plan.prefetch_weights else 0
+        hints += self.hints_for_weights(sizes[lanes], right) if plan.prefetch_weights else 0
         lines = from_l2 / self.terms / self.line + hints
         instruction = self.part(sizes[lanes])
         splits = instruction * part * left.vectors * self._split_part(plan)
@@ -297,11 +297,11 @@ class Model(ConvolutionReads):
         unasked = image - self._far_image if plan.prefetch_image else image * lost
         scattered = unasked if self.is_scattered(plan) else 0.0
         unforeseen = scattered / self._unforeseen_rate(plan) if scattered else 0.0
-        coming = weights / self._weights_rate + (image - scattered) / self._beyond_l2
+        coming = weights / self.weights_rate + (image - scattered) / self._beyond_l2
         waiting = max(0.0, coming - computing)
         if self.result_is_far and not plan.prefetch_block:
             first = computing / tiles / self.runs_of_line(plan)
-            waiting = max(waiting, weights / self._weights_rate - first)
+            waiting = max(waiting, weights / self.weights_rate - first)
         return waiting + self.unhidden * coming + mixed(computing, unforeseen) - computing
 
     def _demand_misses(self, plan: ConvolutionPlan) -> float:
@@ -363,7 +363,7 @@ class Model(ConvolutionReads):
         return last.level > 2 and size <= last.bytes // last.shared_by
 
     @cached_property
-    def _weights_rate(self) -> float:
+    def weights_rate(self) -> float:
         """Bytes/s of the weights, which come from memory where all constants of the program leave the last cache between calls."""
         last, facts = self.core.caches[-1], self.c.facts
         is_constant = facts.buffers[self.c.right.buffer].home is Home.CONSTANT
@@ -492,7 +492,7 @@ class Model(ConvolutionReads):
     @property
     def coming(self) -> float:
         """Seconds that no arithmetic hides of the weights' coming, with every plan."""
-        return self.unhidden * (self._weight_bytes - self._kept_weights) / self._weights_rate
+        return self.unhidden * (self._weight_bytes - self._kept_weights) / self.weights_rate
 
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""

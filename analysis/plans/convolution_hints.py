@@ -8,7 +8,7 @@ from ...frozen import replaced
 from .convolution_cost import Model
 from .convolution_plan import ConvolutionPlan
 from .cost import BESIDE_HINTS, TIMES_ASKED, round_up, terms_ahead
-from .terms_written_out import BETWEEN_HINTS, LINES_AT_ONCE, has_parts
+from .terms_written_out import BETWEEN_HINTS, BEYOND, LINES_AT_ONCE, has_parts
 
 LEAST_BETWEEN = BETWEEN_HINTS // 4
 """Terms of a part of a sum at least: the address of a hint takes about as many instructions as a term of a small tile has."""
@@ -18,10 +18,9 @@ def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     """A plan with the hints that its order of tiles has a use for."""
     plan = replaced(plan, prefetch_result=asks_for_result(model, plan))
     plan = replaced(plan, prefetch_image=asks_for_image(model, plan))
+    plan = _with_blocks(model, plan)
     plan = replaced(plan, prefetch_terms=image_terms_ahead(model, plan))
-    in_vectors = plan.packs and plan.lanes in model.c.n
-    plan = replaced(plan, prefetch_weights=in_vectors and asks_for_weights(model, plan))
-    plan = replaced(plan, prefetch_block=asks_for_blocks(model, plan))
+    plan = replaced(plan, prefetch_weights=_asks_a_page_ahead(model, plan))
     plan = replaced(plan, between_hints=terms_between_hints(model, plan))
     return replaced(plan, prefetch_terms=_in_whole_parts(plan))
 
@@ -63,7 +62,8 @@ def image_terms_ahead(model: Model, plan: ConvolutionPlan) -> int:
     lines = model.asked_lines(plan) + model.read_from_l2(plan) / model.terms / model.line
     terms = model.terms_of_channels(plan)
     in_parts = not (model.has_window or plan.block)
-    if terms >= 2 * BETWEEN_HINTS and (plan.prefetch_result or plan.prefetch_image):
+    has_others = plan.prefetch_result or plan.prefetch_image or plan.block_by_parts
+    if terms >= 2 * BETWEEN_HINTS and has_others:
         in_parts = False  # of the length that is right for these
     return terms_ahead(model.core, model.accumulators(plan), loads, lines, terms, in_parts=in_parts)
 
@@ -85,10 +85,47 @@ def asks_for_weights(model: Model, plan: ConvolutionPlan) -> bool:
     return model.result_is_far and model.traffic.weights > size
 
 
+def _asks_a_page_ahead(model: Model, plan: ConvolutionPlan) -> bool:
+    """
+    Whether tiles ask for the weights of terms a page ahead: packed ones that come from beyond L2. Beside hints for the next block in parts of sums
+    a hint in each term gains nothing. (With AVX2 on Intel's Granite Rapids 512 x 2048 outputs of 7 x 7 took 0.99 of the time without it, 2048 x 512
+    1.01, 320 x 1280 0.98.)
+    """
+    in_vectors = plan.packs and plan.lanes in model.c.n
+    return in_vectors and not plan.block_by_parts and asks_for_weights(model, plan)
+
+
+def _with_blocks(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
+    """
+    A plan whose tiles ask for the next block of weights, if that is one (`asks_for_blocks`): in each term where there is much of a cache line
+    for it to ask for; else in each part of their sums, where these have parts, and it is worth going by parts. (On Intel's Granite Rapids, which
+    has twice the bandwidth beyond L2 that is estimated of others, tiles of 5 x 16 over 2048 channels took 0.98 of the time so with AVX2, over 512
+    channels 1.01, and 1.03 where all weights are in L2 and need not come.)
+    """
+    if not asks_for_blocks(model, plan):
+        return replaced(plan, prefetch_block=False, block_by_parts=False)
+    if TIMES_ASKED * model.lines_of_block(plan) >= model.terms:
+        return replaced(plan, prefetch_block=True, block_by_parts=False)
+    asking = replaced(plan, prefetch_block=True, block_by_parts=True)
+    asking = replaced(asking, prefetch_terms=image_terms_ahead(model, asking))
+    by_parts = _comes_late(model, plan) and terms_between_hints(model, asking) > 0
+    return replaced(asking, prefetch_block=by_parts, block_by_parts=by_parts)
+
+
+def _comes_late(model: Model, plan: ConvolutionPlan) -> bool:
+    """
+    Whether a block of weights comes so much later than its first tile is computed that parts of sums are worth it. (On Intel's Granite Rapids
+    1024 outputs of 14 x 14, of which 14 tiles wait for a twentieth of their time, took 1.02 of the time where they asked by parts.)
+    """
+    computing = model.terms * model.accumulators(plan) / model.core.fma_ports / model.clock
+    waiting = model.traffic.block(plan) / model.weights_rate - computing
+    return waiting > BEYOND * model.traffic.tiles(plan) * computing
+
+
 def asks_for_blocks(model: Model, plan: ConvolutionPlan) -> bool:
     """
-    Whether weights come from beyond L2, in blocks that are each in one piece and used by several tiles, though so few that
-    a step of their sums has much of a cache line to ask for. L2 keeps a block beside what comes during one of these.
+    Whether weights come from beyond L2, in blocks that are each in one piece and used by several tiles. L2 keeps a block beside what comes
+    during one of these.
     """
     c, traffic = model.c, model.traffic
     cut = [axis for axis in c.n if plan.size(axis) < model.extents[axis]]
@@ -101,8 +138,7 @@ def asks_for_blocks(model: Model, plan: ConvolutionPlan) -> bool:
     step = (model.right[cut[0]] or 0) * c.right_bytes
     if tiles == 1 or not (plan.packs or step * model.extents[cut[0]] == weights):
         return False
-    has_room = block + (block + traffic.image_part(plan)) / tiles <= model.near_2
-    return has_room and TIMES_ASKED * block / tiles >= model.terms * model.line
+    return block + (block + traffic.image_part(plan)) / tiles <= model.near_2
 
 
 def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
@@ -121,6 +157,7 @@ def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
     if last < 2 * BETWEEN_HINTS:  # those of which each asks for the next one
         return 0 if model.has_window or plan.block else plan.prefetch_terms
     hints = _hints_of_results(model, plan) + _hints_of_image(model, plan)
+    hints += model.lines_of_block(plan) if plan.block_by_parts else 0.0
     if not hints:
         ahead, is_alone = plan.prefetch_terms, not (model.has_window or plan.block)
         return ahead if ahead and is_alone and has_parts(last, ahead) else 0

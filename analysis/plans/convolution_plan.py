@@ -59,6 +59,8 @@ class ConvolutionPlan:
     """
     prefetch_block: bool = False
     """all tiles that use a block of weights ask for the next one, which comes from beyond L2, each for a part of it"""
+    block_by_parts: bool = False
+    """these hints stand in the parts of a sum, and not in each of its terms"""
     prefetch_image: bool = False
     """while all weights go by for a tile of rows, the next one's part of the image is asked for, a part of it in each step of the sums"""
     prefetch_terms: int = 0
@@ -91,8 +93,8 @@ class ConvolutionPlan:
     """
     between_hints: int = 0
     """
-    the terms of a part of a sum over channels alone, before each of which hints for the result and the next tile's part of the image
-    stand; 0 where sums have no such parts
+    the terms of a part of a sum over channels alone, before each of which hints for the result, the next tile's part of the image and
+    blocks of weights stand; 0 where sums have no such parts
     """
 
     @property
@@ -145,7 +147,8 @@ class ConvolutionPlan:
         between = self.between_hints
         words += [f"in parts of {between} terms"] if between else []
         words += ["prefetches weights"] if self.prefetch_weights else []
-        words += ["prefetches the next block of them"] if self.prefetch_block else []
+        by_parts = " by parts" if self.block_by_parts else ""
+        words += [f"prefetches the next block of them{by_parts}"] if self.prefetch_block else []
         return ", ".join(words)
 
 

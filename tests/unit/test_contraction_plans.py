@@ -589,3 +589,18 @@ def test_rows_that_are_no_whole_vectors_have_vectors_across_lines(columns, wide,
         assert right.split_part(core, is_packed=True) == 0
         anywhere = replace(right, may_split=True)
         assert anywhere.split_part(core, is_packed=False) == core.vector_bits / 512
+
+
+@pytest.mark.parametrize("columns", [8, 16])
+def test_one_panel_of_all_columns_has_no_next_one_to_ask_for(columns: int):
+    """The loop over panels is gone then, and steps that stand in it were refused: blocked layers ran as they were written."""
+    x, w = np.zeros((20, 49, 960), np.float32), np.zeros((20, 960, columns), np.float32)
+    low, target = sw.jit(lambda x: x @ w).lower(x), Target.of("x86-64-v3")
+    for number in range(20):
+        module = low.unscheduled()
+        (function,) = kernels(module)
+        found = Contractions().propose(facts_of_loops(function).facts, target, 20)
+        plan = found[number].plan
+        if isinstance(plan, ContractionPlan) and plan.innermost == "m" and plan.nr == columns:
+            assert not plan.prefetch or plan.kc < 960, plan
+            assert schedule_with(module, function, found[number], target) is not None, plan

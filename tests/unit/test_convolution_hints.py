@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from stepwell.analysis.plans import convolution
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.analysis.plans.convolution_hints import asks_for_result, with_hints
 from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
-from stepwell.analysis.plans.cost import terms_ahead
+from stepwell.analysis.plans.cost import TIMES_ASKED, terms_ahead
 from stepwell.dialects import loop
 from stepwell.targets.target import Target
 from stepwell.tuning.rules import kernels
@@ -129,3 +130,49 @@ def test_results_are_asked_for_where_tiles_compute_as_long_as_l1_waits_for_the_h
     tile, outside = ((found.n[-1], 8), (found.m[-1], 48)), () if is_beside else found.m
     plan = replace(first, tile=tile, outside=outside)
     assert model.result_is_far and asks_for_result(model, plan) == asks
+
+
+@pytest.mark.parametrize(
+    ("channels", "outputs", "side", "parts"),
+    [
+        (960, 160, 7, 32),  # ten tiles share a block of 960 lines
+        (512, 64, 7, 32),  # of 512
+        (930, 160, 7, 31),
+        (48, 1024, 7, 12),  # parts for terms to come have those as well
+        (997, 160, 7, 0),  # and one that has none
+    ],
+)
+def test_many_tiles_ask_for_the_next_block_of_weights_by_parts(
+    channels: int, outputs: int, side: int, parts: int
+):
+    """In each term they would ask for each line ten times."""
+    target = Target.parse("x86-64-v3:l2=128K")
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((1, channels, side, side), np.float32)
+    weights = rng.standard_normal((outputs, channels, 1, 1), np.float32)
+    low = sw.jit(lambda x: sw.conv(x, weights), target=target).lower(x)
+    found = convolution_of(low)
+    model, (first, *_) = Model(found, target), convolution.propose(found, target, 1)
+    plan = replace(first, tile=((found.m[-1], 5), (found.n[-1], 16)), packs=True, outside=())
+    plan = with_hints(model, plan)
+    assert plan.prefetch_block == (parts > 0) and plan.between_hints == parts
+    if not parts:
+        return
+    (kernel,) = kernels(scheduled_by(low, plan, target))
+    hints = [op for op in kernel.walk() if isinstance(op, loop.PrefetchOp)]
+    asked = sum(_trips_inside_of_blocks(op) for op in hints if op.locality.value.data == 2)
+    lines = channels * 16 * 4 // 64
+    assert lines <= asked <= TIMES_ASKED * lines
+    assert asked / lines == pytest.approx(
+        model.hints_for_block(plan) * channels * 10 / lines, rel=0.1
+    )
+
+
+def _trips_inside_of_blocks(hint: loop.PrefetchOp) -> int:
+    """How often a hint is given in each iteration of the outermost loop around it, over blocks of weights."""
+    trips: list[int] = []
+    around = hint.parent_op()
+    while isinstance(around, loop.ForOp):
+        trips.append(around.constant_trip_count() or 0)
+        around = around.parent_op()
+    return prod([count for count in trips if count != 1][:-1])
