@@ -15,17 +15,17 @@ def without_numbers(
     indices: Sequence[Index], strides: Sequence[Index], block: Block
 ) -> tuple[list[Index], int]:
     """
-    Indices without the numbers that blocks before this one add to them, and how many elements further these are in all.
+    Indices without the numbers that are added to them, and how many elements further these are in all.
 
-    LLVM looks for such numbers in a block: a sum from outside of a loop is a value of its own there, kept and multiplied by itself,
-    where elements that are numbers apart have one address, and each its number in the instruction.
+    Elements that are numbers apart have one address then, and each its number in the instruction. LLVM finds those for itself that are added
+    in the same block, and not multiplied: others become values of their own, each kept, or multiplied by itself.
     """
     bases, further = list(indices), 0
     for place, (index, stride) in enumerate(zip(indices, strides, strict=True)):
         if isinstance(index, int) or not isinstance(stride, int):
             continue
         op = index.owner
-        if not isinstance(op, llvm.AddOp) or op.parent is block:
+        if not isinstance(op, llvm.AddOp) or (op.parent is block and stride == 1):
             continue
         base, number = op.operands
         if isinstance(number.owner, llvm.ConstantOp):
