@@ -158,6 +158,12 @@ class AffineExpander:
                 rhs = self._value(builder, subtrahend, operands)
                 return self._difference(builder, lhs, rhs)
         lhs = self._value(builder, left, operands)
+        if kind is AffineBinaryOpKind.Add:
+            further = self._further(right, operands)
+            if further is not None:
+                base, number = further
+                lhs = self._sum(builder, lhs, self._value(builder, base, operands))
+                return self._sum(builder, lhs, number)
         rhs = self._value(builder, right, operands)
         if kind is AffineBinaryOpKind.Add:
             return self._sum(builder, lhs, rhs)
@@ -168,6 +174,21 @@ class AffineExpander:
         if low is not None and low >= 0 and type(right) is AffineConstantExpr and right.value > 0:
             return self._divide_unsigned(builder, kind, dividend, divisor, right.value)
         return self._divide(builder, kind, dividend, divisor)
+
+    def _further(
+        self, expr: AffineExpr, operands: Sequence[SSAValue]
+    ) -> tuple[AffineExpr, int] | None:
+        """
+        The two terms of a sum of which one is a variable that is a number, as of a loop that is written out: where it is added last, what
+        its iterations have in common is one value.
+        """
+        if type(expr) is AffineBinaryOpExpr and expr.kind is AffineBinaryOpKind.Add:
+            for variable, base in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+                if type(variable) is AffineDimExpr:
+                    number = self.number(operands[variable.position])
+                    if number is not None:
+                        return base, number
+        return None
 
     def _known(self, value: SSAValue) -> int | SSAValue:
         return self._numbers.get(id(value), value)

@@ -10,10 +10,14 @@ from xdsl.traits import is_side_effect_free
 from ..analysis.effects import has_no_effect
 from ..analysis.operations import blocks_of, body_of, operands_of, operations_in, operations_of
 from ..dialects import loop
+from .lane_block import lane_block
 from .lane_count import LaneCounter, is_written_out, lane_count
 
 LEAST_ALIKE = 4
-"""Iterations from which a loop that LLVM writes out is less work than to write them out: its control is as much as two or three."""
+"""
+Iterations from which a loop that LLVM writes out is less work than to write them out: its control is as much as two or three. A vector that
+is turned is much more than that.
+"""
 
 _ACCESSES = (loop.LoadOp, loop.StoreOp)
 
@@ -62,11 +66,12 @@ def is_alike(for_op: loop.ForOp, lanes_of: LaneCounter) -> bool:
     written out LLVM keeps no elements in registers.
     """
     count = for_op.constant_trip_count()
-    if count is None or count < LEAST_ALIKE or operands_of(for_op):
+    if count is None or count < 2 or operands_of(for_op):
         return False
-    return _is_same_in_all(for_op, lanes_of) and any(
-        type(op) is loop.ForOp for op in operations_of(body_of(for_op))
-    )
+    inside = [op for op in operations_of(body_of(for_op)) if type(op) is loop.ForOp]
+    if not inside or (count < LEAST_ALIKE and not any(map(lane_block, inside))):
+        return False
+    return _is_same_in_all(for_op, lanes_of)
 
 
 def _is_same_in_all(for_op: loop.ForOp, lanes_of: LaneCounter) -> bool:
@@ -84,6 +89,8 @@ def _is_same_each_time(op: Operation, lanes_of: LaneCounter) -> bool:
     if not op.regions:
         return has_no_effect(kind) or is_side_effect_free(op)
     is_in_lanes = isinstance(op, loop.ForOp) and not is_written_out(op) and lanes_of(op) is not None
+    if isinstance(op, loop.ForOp) and not is_in_lanes and lane_block(op) is not None:
+        return True  # a transposition is all vectors
     return (is_in_lanes or kind is loop.IfOp) and all(
         _is_same_each_time(inner, lanes_of)
         for block in blocks_of(op)

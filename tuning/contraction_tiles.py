@@ -17,7 +17,6 @@ from ..analysis.plans.computed_operands import (
     stride_of_sources,
 )
 from ..analysis.plans.contraction_plan import ContractionPlan
-from ..analysis.plans.contraction_problem import finishing_work
 from ..analysis.plans.lanes import block_lanes
 from ..analysis.plans.row_nests import nests_of
 from ..targets.core import LINE_BYTES
@@ -392,6 +391,6 @@ class _Tiles(ContractionLoops):
         for loop in dict.fromkeys(copy for each in short for copy in each.copies):
             write_out(s, loop)
         if self.finish is not None and not self.is_deep:
-            write_out_finish(s, self.finish.row, finishing_work(self.c))
+            write_out_finish(s, self.finish.row, self.c)
         for loop in self.whole_sums:  # those of tiles at the edges run seldom
             write_out_sum(s, self.hints.terms(loop), self.plan.mr, self.vectors, self.core)

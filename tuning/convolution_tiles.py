@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ..analysis.facts import Access, Contraction, LoopFacts
-from ..analysis.plans.contraction_problem import finishing_work
+from ..analysis.plans.contraction_problem import is_finish_written_out
 from ..analysis.plans.convolution_padding import Padding
 from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.terms_written_out import terms_written_out
@@ -29,7 +29,6 @@ from .register_tile import (
     pad_loops,
     vector_span,
     write_out,
-    write_out_finish,
     write_out_terms,
 )
 from .session import Session
@@ -83,6 +82,8 @@ class _Tiles:
         self.tiles: list[tuple[Tile, StagedBuffer]] = []
         self.written_out: list[LoopHandle] = []
         """loops over an axis of the window of which each iteration has another tile"""
+        self.leaving: list[LoopHandle] = []
+        """loops over the vectors of tiles that are turned"""
         self.beside: set[LoopHandle] = set()
         """innermost loops of terms whose copies stand one after the other where a loop over the window was written out"""
 
@@ -389,12 +390,19 @@ class _Tiles:
             self.beside = set(terms.copies) - others
 
     def _write_out_finish(self) -> None:
-        """As products do, where tiles leave the stack as they are: what is transposed goes through memory anyway."""
-        if self.finish is None or self._in_rows()[-1] != self.plan.lanes:
-            return
-        for axis, rows in self.finish.inside.items():
-            if axis != self.plan.lanes:
-                write_out_finish(self.s, rows, finishing_work(self.c))
+        """As products do: tiles that are turned go there from the registers that they are in, too, and are no more code than these."""
+        *_, last = self._in_rows()
+        within = (self.plan.lanes, last)
+        loops = self.leaving
+        if self.finish is not None:
+            others = (rows for axis, rows in self.finish.inside.items() if axis not in within)
+            loops += [copy for rows in others for copy in rows.copies]
+        elif last != self.plan.lanes:
+            for panel in self.panels:
+                turned = [panel.out_along(n) for n in self._dimensions(within)]
+                loops += [loop for loop in panel.copy_out if loop not in turned]
+        for loop in loops if is_finish_written_out(self.c) else ():
+            write_out(self.s, loop)
 
     def _write_out_terms(self) -> None:
         """
@@ -461,7 +469,7 @@ class _Tiles:
         for around, inner in pairs:
             if inner is None or inner.is_gone:
                 continue
-            if last == self.plan.lanes or self.c.stride(self.c.result, last) != 1:
+            if last == self.plan.lanes:
                 in_lanes(self.s, inner, vector_span(inner.trips or self.width, self.width))
                 continue
             self.s.vectorize(inner)
@@ -469,13 +477,12 @@ class _Tiles:
                 self.s.vectorize(self._one_vector_of(around))
 
     def _one_vector_of(self, lanes: LoopHandle) -> LoopHandle:
-        """
-        The iterations of a vector's lanes: a transposition is written out, so that one of several vectors would be as
-        many times the code.
-        """
+        """The iterations of a vector's lanes: a transposition is written out, and where those of several vectors are not, it is in a loop."""
         if lanes.trips is None or lanes.trips <= self.width or lanes.trips % self.width:
             return lanes
-        return self.s.cut(lanes, self.width, "vector", "lane", tail="perfect").inner
+        vectors, inner = self.s.cut(lanes, self.width, "vector", "lane", tail="perfect")
+        self.leaving.append(vectors)
+        return inner
 
     def _order_for_leaving(self, panel: StagedBuffer) -> None:
         """Copy a panel back in the order in which tiles leave the stack."""

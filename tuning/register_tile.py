@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis.facts import Contraction
+from ..analysis.plans.contraction_problem import is_finish_written_out
 from ..analysis.plans.cost import round_up
 from ..analysis.plans.terms_written_out import CONTROL_SHARE, can_write_out, terms_written_out
 from ..frozen import frozen
@@ -12,9 +13,6 @@ from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
-
-FINISH_WRITTEN_OUT = 8
-"""Additions for each element of a tile, or what takes as long, that are written out where it is finished."""
 
 
 @frozen
@@ -87,12 +85,12 @@ def write_out(s: Session, loop: LoopHandle | None) -> None:
         s.unroll(loop, mark=True)
 
 
-def write_out_finish(s: Session, rows: LoopHandle, work: float) -> None:
+def write_out_finish(s: Session, rows: LoopHandle, contraction: Contraction) -> None:
     """
     Write out the rows of what finishes a tile, if this is little: then the tile's elements go there in registers, and not
-    by a copy in memory. Of functions that are many instructions each there is one copy, in a loop.
+    by a copy in memory.
     """
-    if work <= FINISH_WRITTEN_OUT:
+    if is_finish_written_out(contraction):
         for loop in rows.copies:
             write_out(s, loop)
 

@@ -13,6 +13,9 @@ from ..partitioning import bytes_of_others
 from .computed_operands import Computing, computing, stride_of_sources
 from .cost import split_part
 
+FINISH_WRITTEN_OUT = 8
+"""Additions for each element of a tile, or what takes as long, that are written out where it is finished."""
+
 
 @frozen
 class Operand:
@@ -158,6 +161,14 @@ def finishing_work(contraction: Contraction) -> float:
     finished = () if contraction.finished is None else facts.nest(contraction.finished)
     counts = (facts.statements[number].operations for number in finished)
     return sum(count * name_cost(name) for operations in counts for name, count in operations)
+
+
+def is_finish_written_out(contraction: Contraction) -> bool:
+    """
+    Whether what finishes a register tile is written out, so that the tile goes there in registers. Of functions that are many
+    instructions each there is one copy, in a loop, which takes the tile from the stack.
+    """
+    return finishing_work(contraction) <= FINISH_WRITTEN_OUT
 
 
 def tiles(

@@ -96,9 +96,10 @@ class Bound:
             step = np.maximum(step, core.fma_latency + 1)
         wide = min(self.inside, model.lanes)
         turning = least_turning(core, wide, model.c.result_bytes)
-        leaving = 0.0 if model.is_along[self.lanes[0]] else turning
-        ending = ending_cycles(core, rows, self.part * self.vectors)
-        ending = ending + rows * self.vectors * leaving
+        is_along = model.is_along[self.lanes[0]]
+        stored = rows if is_along or not model.is_finish_written_out else np.zeros_like(rows)
+        ending = ending_cycles(core, stored, self.part * self.vectors)
+        ending = ending + rows * self.vectors * (0.0 if is_along else turning)
         return model.padding.least * model.terms * step + ending
 
     def _shared(self, sizes: Numbers) -> Numbers:

@@ -16,6 +16,7 @@ from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
+from .contraction_problem import is_finish_written_out
 from .convolution_padding import Padding
 from .convolution_plan import ConvolutionPlan
 from .convolution_reads import ConvolutionReads
@@ -41,9 +42,6 @@ WRITTEN_OUT = 32
 
 FORESEEN = 32
 """Iterations of a loop whose end a core foresees: the jumps before it, which it goes by, are a few dozens."""
-
-LANE_BY_LANE = 2
-"""Instructions for each element of a vector that is not stored at once: an extraction, and a store."""
 
 STREAMS = 32
 """
@@ -80,6 +78,8 @@ class Model(ConvolutionReads):
         finishing = sum(count * name_cost(name) for name, count in counted)
         self.finishing = finishing / self.core.fma_ports
         """cycles in which a vector is finished"""
+        self.is_finish_written_out = is_finish_written_out(c)
+        """whether tiles that leave across their lanes go there in registers"""
 
     def summed(self, plan: ConvolutionPlan) -> float:
         """The terms of an element that are not left out, on average."""
@@ -194,25 +194,25 @@ class Model(ConvolutionReads):
             step, rows * vectors + shuffles + whole + single - folded + hints, self.issued
         )
         step += across
-        ending = ending_cycles(core, rows, instruction * vectors)
+        ending = ending_cycles(core, rows * self.is_along[lanes], instruction * vectors)
         ending += core.mispredict * self._unforeseen_ends(plan)
-        if not self.is_along[plan.lanes]:
+        if not self.is_along[lanes]:
             ending += vectors * self._leaving(rows, sizes, sizes[lanes], exact)
         return self.summed(plan) * step + ending
 
     def _leaving(self, rows: int, sizes: Mapping[int, int], wide: int, exact: bool) -> float:
         """
-        Cycles in which each vector of a tile's rows leaves that is turned in registers, or stored by elements. What finishes it along columns
-        is done for each piece of these, all else in its rows, as of tiles that leave as they are.
+        Cycles in which each vector of a tile's rows leaves that is turned in registers, or stored by elements: from those that it is in, or
+        from the stack. What finishes it along columns is done for each piece of these, all else in its rows, as of tiles that leave as they are.
         """
         lanes, bytes_ = min(wide, self.lanes), self.c.result_bytes
-        if not exact:
-            return rows * least_turning(self.core, lanes, bytes_)
         elements = prod(size for axis, size in sizes.items() if self.is_along[axis])
-        if elements == 1:
-            return rows * LANE_BY_LANE * lanes
+        stays = self.is_finish_written_out and elements > 1
+        through = 0.0 if stays else rows / self.core.store_ports
+        if not exact:
+            return through + rows * least_turning(self.core, lanes, bytes_)
         work = self.finishing if len(self.c.streams) > 1 else 0.0
-        return rows / elements * turning_cycles(self.core, elements, lanes, bytes_, work)
+        return through + rows / elements * turning_cycles(self.core, elements, lanes, bytes_, work)
 
     def _unforeseen_ends(self, plan: ConvolutionPlan) -> float:
         """How often a loop over channels ends before a tile's sum does: for each element of the window, or each row of it."""

@@ -9,12 +9,17 @@ from typing import NamedTuple
 from ...targets.core import Core
 from ..turned import CHUNK_BYTES, pieces
 
+LANE_BY_LANE = 2
+"""Instructions for each element of a vector that is not stored at once: an extraction, and a store."""
+
 
 def turning_cycles(core: Core, rows: int, lanes: int, element_bytes: int, work: float) -> float:
     """
     Cycles in which so many rows of a vector leave as columns, for each piece of which there is so much work. Shuffles have a port,
-    and so have stores.
+    and so have stores. A row by itself leaves lane by lane.
     """
+    if rows == 1:
+        return LANE_BY_LANE * lanes
     found = _turned(rows, lanes, element_bytes)
     ports = sum(max(one.shuffles, one.stores / core.store_ports) for one in found)
     return ports + work * sum(one.stores for one in found)

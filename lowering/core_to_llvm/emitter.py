@@ -28,6 +28,7 @@ from ...dialects.leaf_operations import append_leaf, block_with, jump, keep_name
 from ...dialects.upstream.llvm import FenceOp
 from ...errors import StepwellError
 from ..by_address import ByAddress, UndefinedValue
+from .indices import without_numbers
 from .properties import (
     EXTERNAL,
     NSW,
@@ -453,7 +454,7 @@ class Emitter:
         if known is not None and known[1].is_open:
             return known[0]
         if memref.nested is not None and inbounds:
-            pointer = self.pointer_at(memref.pointer, indices, memref.nested)
+            pointer = self._nested(memref, indices, memref.nested)
         else:
             position: Index = 0
             for index, stride in zip(indices, memref.strides, strict=True):
@@ -462,6 +463,18 @@ class Emitter:
             pointer = self.pointer_at(memref.pointer, (position,), stored, inbounds=inbounds)
         self._addresses[key] = pointer, self._scope
         return pointer
+
+    def _nested(self, memref: MemRefValue, indices: Sequence[Index], nested: Attribute) -> SSAValue:
+        """The address of an element of nested arrays: that of one which others share, and a number, where it can be."""
+        bases, further = without_numbers(indices, memref.strides, self.block)
+        if not further:
+            return self.pointer_at(memref.pointer, indices, nested)
+        known = self._addresses.get(key := (memref.pointer, nested, *bases))
+        if known is None or not known[1].is_open:
+            base = self.pointer_at(memref.pointer, bases, nested, inbounds=False)
+            self._addresses[key] = known = base, self._scope
+        element = memory_type(memref.type.element_type)
+        return self.pointer_at(known[0], (further,), element, inbounds=False)
 
     def load(self, pointer: SSAValue, type_: Attribute, alignment: int) -> SSAValue:
         return self.emit(llvm.LoadOp, (pointer,), type_, aligned(alignment))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_cost import Model
+from stepwell.analysis.plans.convolution_plan import ConvolutionPlan
 from stepwell.analysis.plans.turned_tiles import least_turning, turning_cycles
 from stepwell.analysis.turned import pieces
 from stepwell.targets.target import Target
+
+from .planned_convolutions import compiled_as_is, convolution_of, scheduled_by
 
 
 @pytest.mark.parametrize(
@@ -60,3 +67,45 @@ def test_what_is_done_to_a_tile_before_and_after_it_is_turned(
     expected = np.clip(y, 0, 6), y / (1 + np.exp(-y)) + other * y
     for one, right in zip(low.compile(threads=1)(x, other), expected, strict=True):
         np.testing.assert_allclose(one, right, rtol=1e-4, atol=1e-4)
+
+
+def turned_plan(low: sw.Lowered, target: Target) -> tuple[ConvolutionPlan, Model]:
+    """The first plan whose tiles have several vectors of outputs, and leave across them."""
+    found = convolution_of(low)
+    plans = convolution.propose(found, target, 200)
+    wide = 2 * target.core.lanes(4)
+    plan = next(p for p in plans if p.lanes in found.n and p.size(p.lanes) >= wide)
+    return plan, Model(found, target)
+
+
+@pytest.mark.parametrize("is_little", [True, False])
+def test_tiles_are_turned_in_the_registers_that_they_are_in(is_little: bool):
+    """Only what finishes a tile by many instructions is in a loop over its vectors, which takes them from the stack."""
+    rng = np.random.default_rng(5)
+    w = rng.standard_normal((96, 32, 1, 1)).astype(np.float32)
+    x = rng.standard_normal((1, 32, 14, 14)).astype(np.float32)
+
+    def finished(x):
+        y = sw.conv(x, w)
+        return sw.clip(y, 0, 6) if is_little else sw.gelu(y)
+
+    target = Target.of("x86-64-v4").alone
+    low = sw.jit(finished, target="x86-64-v4").lower(x)
+    plan, model = turned_plan(low, target)
+    assert model.is_finish_written_out == is_little
+    run = compiled_as_is(scheduled_by(low, plan, target), target)
+    assert ("alloca" in run.llvm_ir()) != is_little
+    np.testing.assert_allclose(run(x), low.compile(threads=1)(x), rtol=1e-4, atol=1e-4)
+
+
+def test_tiles_that_go_through_the_stack_are_charged_with_their_stores_there():
+    w, x = np.zeros((384, 64, 1, 1), np.float32), np.zeros((1, 64, 14, 14), np.float32)
+    target = Target.of("sapphire-rapids").alone
+    plan, model = turned_plan(sw.jit(lambda x: sw.conv(x, w)).lower(x), target)
+    straight = dict(model.cost(plan).terms)["arithmetic"]
+    model.is_finish_written_out = False
+    through = dict(model.cost(plan).terms)["arithmetic"]
+    vectors = 384 * 14 * 14 / target.core.lanes(4)
+    stores = vectors / target.core.store_ports / model.clock
+    assert prod(size for _, size in plan.tile) % target.core.lanes(4) == 0
+    assert through - straight == pytest.approx(stores)

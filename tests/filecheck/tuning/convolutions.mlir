@@ -3,7 +3,7 @@
 // RUN: stepwell-opt %s -p 'te-fuse,te-bufferize,convert-te-to-loop,schedule-by-rules{target=x86-64-v2}' --remarks 2>&1 | filecheck %s --check-prefix WHOLE
 
 // A convolution is a contraction: output channels in lanes, neighbouring elements of the result in the rows of a
-// register tile, the image copied with its border, and the tile transposed in registers on its way out.
+// register tile, the image copied with its border, and the tile transposed in registers on its way out, straight from those that it is in.
 // CHECK: scheduled as contraction: direct, tile {{.*}} copies the image with its border, packs weights
 // LOOP-LABEL: @padded.y
 // LOOP:         %image = loop.alloc arena : memref<1x30x64x30xf32>
@@ -18,7 +18,7 @@
 // LOOP-NEXT:            loop.prefetch %image[0, {{.*}}, %[[C]] + {{.*}}], read, locality<3>
 // LOOP-NOT:              loop.if
 // LOOP:                   loop.for parallel vector "f.each" {{.*}} to 32
-// LOOP:             loop.for parallel "panel.vector" {{.*}} to 2
+// LOOP:             loop.for parallel unroll "panel.vector" {{.*}} to 2
 // LOOP-NEXT:          loop.for parallel vector "panel.lane" {{.*}} to 16
 // LOOP-NEXT:            loop.for parallel vector "{{.*}}.out3"
 func.func @padded(%x: tensor<1x64x28x28xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {

@@ -109,3 +109,26 @@ func.func @computed(%A: memref<3x4xf32>, %bias: memref<4x1xf32>, %R: memref<4x4x
   }
   func.return
 }
+
+// Vectors of a tile that are turned one after the other are alike: one of them says what all do, and LLVM writes them out. The number of
+// a column is added last, so that all columns have one sum in common.
+// CHECK-LABEL: func.func @vectors(
+// CHECK:         scf.for %v = %c0 to %c2 step %c1 {
+// CHECK-NEXT:      [[FIRST:%.*]] = arith.muli %v, %c4 : index
+// CHECK:           [[BASE:%.*]] = arith.addi [[TILE:%.*]], [[FIRST]] : index
+// CHECK:           [[ROW:%.*]] = arith.addi [[BASE]], %c1 : index
+// CHECK-NEXT:      vector.store %{{.*}}, %B{{\[}}[[ROW]], %c0] : memref<80x4xf32>, vector<4xf32>
+// CHECK:         } {{{.*}}unroll
+func.func @vectors(%A: memref<4x8xf32>, %B: memref<80x4xf32>, %t: index) {
+  loop.for parallel "t" %tile = 0 to 10 {
+    loop.for parallel unroll "v" %v = 0 to 2 {
+      loop.for parallel vector "i" %i = 0 to 4 {
+        loop.for parallel vector "j" %j = 0 to 4 {
+          %a = loop.load %A[%j, %v * 4 + %i] : memref<4x8xf32>
+          loop.store %a, %B[%tile * 8 + (%v * 4 + %i), %j] : memref<80x4xf32>
+        }
+      }
+    }
+  }
+  func.return
+}
