@@ -197,7 +197,8 @@ def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
 
 def test_rows_of_a_come_again_for_each_block_of_columns():
     """Each is a stream of its own, though they are dense; and more goes by from one block to the next than both operands."""
-    contraction, target = product(512, 512, 512), Target.parse("sapphire-rapids")
+    contraction = product(512, 512, 512)
+    target = Target.parse("sapphire-rapids:tile_rows_far=120e9,tile_rows_long=120e9")
     model = Model(problem_of(contraction), target)
 
     def streaming(columns: int) -> float:
