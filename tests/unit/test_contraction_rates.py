@@ -195,6 +195,22 @@ def test_tiles_that_are_added_to_a_result_bring_it_from_l2_and_back():
     assert writing(slow, 1813) == writing(fast, 1813)
 
 
+def test_rows_of_a_come_again_for_each_block_of_columns():
+    """Each is a stream of its own, though they are dense; and more goes by from one block to the next than both operands."""
+    contraction = product(512, 512, 512)
+    target = Target.parse("sapphire-rapids:tile_rows_far=120e9,tile_rows_long=120e9")
+    model = Model(problem_of(contraction), target)
+
+    def streaming(columns: int) -> float:
+        plan = packed(9, 48, (9, columns, 512, "n", False))
+        plan = replace(plan, pack_left=False, peel_m=True, peel_n=True)
+        return dict(plans.cost(plan, contraction, target).terms)["streaming A"]
+
+    share, size = model.far_share(model.problem.left), 4 * 512 * 512
+    each = size * model.row_waiting(512 * 4, model.beyond_l2)
+    assert 0 < share < 1 and 2 * share * each < streaming(240) - streaming(512) <= 2 * each
+
+
 def test_rows_of_a_come_from_l2_to_the_first_tile_of_columns():
     """A product of few columns has no others, in which they would be in L1. The block of B comes from L2 to each tile, as L1 does not keep it."""
     target = Target.parse("zen5")
