@@ -322,9 +322,9 @@ class KernelFacts:
 def distributed(facts: KernelFacts) -> KernelFacts:
     """
     The facts after loop distribution (fission) where each statement has loops of its own; the facts as they are where
-    statements share all loops or none.
+    statements share all loops or none, and where a buffer is made in the loops that they share.
     """
-    if facts.is_distributed:
+    if facts.is_distributed or any(buffer.depth for buffer in facts.buffers):
         return facts
     statements = tuple(replace(statement, shared=0) for statement in facts.statements)
     return replace(facts, statements=statements)

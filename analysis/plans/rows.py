@@ -206,9 +206,11 @@ def _with_lanes(plan: NestPlan, lanes: int) -> NestPlan:
 def short_loops(facts: KernelFacts) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """
     The axes of a few iterations that may be written out, with a loop left around them, by the first statement in them:
-    innermost ones, and such sums further out. None where no long loop is left around any.
+    innermost ones, and such sums further out. None where no long loop is left around any, nor where statements have to share loops.
     """
     facts = distributed(facts)
+    if not facts.is_distributed:
+        return ()
     found: list[tuple[int, tuple[int, ...]]] = []
     for group in groups_of(facts):
         statement = facts.statements[group[0]]
