@@ -137,20 +137,25 @@ class Lowered:
     def plan(self, n: int = 3) -> str:
         """
         What rules decide for each kernel: the plan, its predicted time by term, what bounds it, and the next
-        best plans, `n` in all. The times are those of the model for the target's known or measured rates.
+        best plans, `n` in all. The times are those of the model for the target's known or measured rates. A better plan of which
+        a step is refused stands before the one that is taken, with the reason.
 
         Raises StepwellError when the program starts below the loop level.
         """
-        from ..tuning.rules import kernels, planned_for, proposals
+        from ..tuning.rules import decisions, kernels, planned_for
 
         target = planned_for(self.options.machine, self.options.threads)
-        lines: list[str] = []
-        for kernel in kernels(self.unscheduled()):
+        module, lines = self.unscheduled(), list[str]()
+        for kernel in kernels(module):
             lines.append(kernel.sym_name.data)
-            choices = proposals(kernel, target, n)
-            words = ["chosen ", *["instead"] * len(choices[1:])]
-            lines += [f"  {word} {choice}" for word, choice in zip(words, choices, strict=False)]
-            lines += [] if choices else ["  scheduled without a plan"]
+            found, word = decisions(module, kernel, target, n), "chosen "
+            for choice, refusal in found:
+                if refusal is not None:
+                    lines.append(f"  refused {choice}: {refusal}")
+                    continue
+                lines.append(f"  {word} {choice}")
+                word = "instead"
+            lines += [] if word == "instead" else ["  scheduled without a plan"]
         return "\n".join(lines) + "\n"
 
     def memory_plans(self) -> list[MemoryPlan]:

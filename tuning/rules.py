@@ -118,6 +118,21 @@ def schedule_with(
 
     `kernel` are its facts, where they are known.
     """
+    made = _tried(module, function, choice, target, kernel)
+    if isinstance(made, Session):
+        return made
+    remark(function, f"{choice.family.name}: {made.message}", missed=True)
+    return None
+
+
+def _tried(
+    module: ModuleOp,
+    function: func.FuncOp,
+    choice: Choice,
+    target: Target,
+    kernel: LoopFacts | None = None,
+) -> Session | StepwellError:
+    """The same, with the refusal."""
     before = copy_of_region(function.body)
     session = Session(module, function)
     try:
@@ -127,10 +142,28 @@ def schedule_with(
             remark(function, f"scheduled as {choice} in {len(session.steps)} steps")
         return session
     except StepwellError as error:
-        remark(function, f"{choice.family.name}: {error.message}", missed=True)
-    function.detach_region(function.body)
-    function.add_region(before)
-    return None
+        function.detach_region(function.body)
+        function.add_region(before)
+        return error
+
+
+def decisions(
+    module: ModuleOp, function: func.FuncOp, target: Target, n: int
+) -> list[tuple[Choice, str | None]]:
+    """
+    Up to `n` plans for a kernel, cheapest first, each with the reason for which a step of it is refused, or with None: the first of
+    these is taken, and those after it are not tried. The function is scheduled by it.
+    """
+    refused: list[tuple[Choice, str | None]] = []
+    for family in () if _is_scheduled(function) else FAMILIES:
+        choices = family.propose(facts_of_loops(function).facts, target, max(n, SHOWN))
+        for number, choice in enumerate(choices):
+            made = _tried(module, function, choice, target)
+            if isinstance(made, Session):
+                others = max(n - len(refused), 1)
+                return [*refused, *((each, None) for each in choices[number:][:others])]
+            refused.append((choice, made.message))
+    return refused
 
 
 def schedule(module: ModuleOp, function: func.FuncOp, target: Target) -> Session | None:
