@@ -32,7 +32,7 @@ class LaneBlock:
     before: tuple[Operation, ...]
     """the operations that lead there, in order, these included; all else is along the inner loop"""
     done: frozenset[Operation]
-    """of these, what nothing else has a use for"""
+    """of these, what is turned, and what nothing else has a use for: all else is computed again along the inner loop"""
 
 
 def lane_block(outer: loop.ForOp) -> LaneBlock | None:
@@ -57,8 +57,7 @@ def lane_block(outer: loop.ForOp) -> LaneBlock | None:
         return None
     sources = tuple(_sources(inner.body.block, loads, outer, inner))
     across, before = _computed(sources, outer, inner)
-    done = {op for op in before if all(u.operation in before for u in op.results[0].uses)}
-    done = frozenset((*done, *across))
+    done = _done(across, before)
     return LaneBlock(outer, inner, outer_lanes, inner_lanes, across, before, done)
 
 
@@ -139,7 +138,7 @@ def _computed(
         elif is_elementwise(op) and all(o in varying or o in shared for o in owners):
             (varying if any(o in varying for o in owners) else shared).add(op)
     last = [op for op in varying if any(u.operation not in varying for u in op.results[0].uses)]
-    if len(last) > len(sources):
+    if not last or len(last) > len(sources):
         return sources, sources
     leading, waiting = set[Operation](), list(last)
     while waiting:
@@ -150,6 +149,18 @@ def _computed(
             waiting += [o for o in inside if isinstance(o, Operation) and o.parent is body]
     before = tuple(op for op in body.ops if op in leading)
     return tuple(op for op in before if op in last), before
+
+
+def _done(across: tuple[Operation, ...], before: tuple[Operation, ...]) -> frozenset[Operation]:
+    """
+    The operations before that are not computed again along the inner loop: those that are turned, and those that only these use. What
+    leads to another one is along the outer loop there, and has to be computed again with it.
+    """
+    done = set(across)
+    for op in reversed(before):
+        if all(use.operation in done for use in op.results[0].uses):
+            done.add(op)
+    return frozenset(done)
 
 
 def _is_shared(load: loop.LoadOp, outer: loop.ForOp, inner: loop.ForOp) -> bool:

@@ -128,6 +128,25 @@ def test_arithmetic_between() -> None:
     assert "vector.shuffle" in core
 
 
+@pytest.mark.parametrize(("p", "q"), [(8, 8), (14, 9)])
+def test_what_rows_and_columns_use_is_computed_for_both(p: int, q: int) -> None:
+    """The square of `%b` is a vector of the outer loop's lanes where rows use it, and one number where a column does."""
+    body = """%a = loop.load %X[%q, %p] : {X}
+      %b = loop.load %Z[%p, 0] : memref<PLACESx1xf32>
+      %c = arith.mulf %b, %b : f32
+      %d = arith.addf %a, %c : f32
+      %e = loop.load %X[0, %q] : {X}
+      %f = arith.mulf %e, %c : f32
+      %x = arith.addf %d, %f : f32"""
+    text = copies(p, (q,), body=body).replace("(%X0", "(%Z: memref<PLACESx1xf32>, %X0")
+    check(text.replace("PLACES", str(p)))
+
+
+def test_what_nothing_uses() -> None:
+    """Of what is loaded across the lanes, nothing is used."""
+    check(copies(8, (9,), body=f"{BODY.replace('%x', '%a')}\n      %x = arith.constant 1.0 : f32"))
+
+
 def test_bounds_that_move() -> None:
     """Lanes that start elsewhere in each iteration of a loop around, with steps."""
     check("""
