@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from math import log2
 from typing import NamedTuple
@@ -21,8 +22,7 @@ def turning_cycles(core: Core, rows: int, lanes: int, element_bytes: int, work: 
     if rows == 1:
         return LANE_BY_LANE * lanes
     found = _turned(rows, lanes, element_bytes)
-    ports = sum(max(one.shuffles, one.stores / core.store_ports) for one in found)
-    return ports + work * sum(one.stores for one in found)
+    return _at_ports(core, found) + work * sum(one.stores for one in found)
 
 
 class _Turned(NamedTuple):
@@ -46,10 +46,18 @@ def _turned(rows: int, lanes: int, element_bytes: int) -> tuple[_Turned, ...]:
 
 @lru_cache(maxsize=1024)
 def least_turning(core: Core, lanes: int, element_bytes: int) -> float:
-    """Cycles for each of any rows that it takes at least to turn them."""
-    chunk = _chunk(lanes, element_bytes)
-    of_chunks = max(log2(chunk), lanes / chunk / core.store_ports)
-    return min(of_chunks, max(log2(max(lanes, 2)), 1 / core.store_ports))
+    """
+    Cycles for each of any rows that it takes at least to turn them: of those whose columns are whole vectors, or of fewer, of which a chunk's
+    shuffles and the stores of a row beside it may be at their ports together.
+    """
+    whole = max(int(log2(lanes)), 1 / core.store_ports)
+    fewer = ((rows, _turned(rows, lanes, element_bytes)) for rows in range(1, lanes + 1))
+    return min(whole, *(_at_ports(core, found) / rows for rows, found in fewer))
+
+
+def _at_ports(core: Core, found: Iterable[_Turned]) -> float:
+    """Cycles of blocks, in each of which shuffles have a port, and stores have theirs."""
+    return sum(max(one.shuffles, one.stores / core.store_ports) for one in found)
 
 
 def _chunk(lanes: int, element_bytes: int) -> int:
