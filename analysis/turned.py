@@ -11,6 +11,11 @@ def powers_of_two(count: int) -> list[int]:
     return [1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1]
 
 
+def chunk_lanes(element_bytes: int, lanes: int) -> int:
+    """How many neighbouring lanes of so many one shuffle takes for sure."""
+    return min(max(CHUNK_BYTES // element_bytes, 1), lanes)
+
+
 def pieces(rows: int, lanes: int, chunk: int) -> list[list[int]]:
     """
     The rows of each block of so many lanes, and of a block those whose part of a column is one store.

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from ..analysis.turned import CHUNK_BYTES, pieces, powers_of_two
+from ..analysis.turned import chunk_lanes, pieces, powers_of_two
 from ..dialects import loop
 from ..dialects.dtypes import bit_width
 from ..frozen import frozen
@@ -168,8 +168,7 @@ def transposed(builder: CoreBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]
 
 
 def _chunk(element: Attribute, lanes: int) -> int:
-    """How many neighbouring lanes of so many one shuffle takes for sure."""
-    return min(max(CHUNK_BYTES * 8 // max(bit_width(element), 8), 1), lanes)
+    return chunk_lanes(max(bit_width(element) // 8, 1), lanes)
 
 
 Masks = tuple[list[int], list[int]]

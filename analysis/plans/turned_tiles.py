@@ -8,7 +8,7 @@ from math import log2
 from typing import NamedTuple
 
 from ...targets.core import Core
-from ..turned import CHUNK_BYTES, pieces
+from ..turned import chunk_lanes, pieces
 
 LANE_BY_LANE = 2
 """Instructions for each element of a vector that is not stored at once: an extraction, and a store."""
@@ -34,7 +34,7 @@ class _Turned(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _turned(rows: int, lanes: int, element_bytes: int) -> tuple[_Turned, ...]:
-    chunk = _chunk(lanes, element_bytes)
+    chunk = chunk_lanes(element_bytes, lanes)
     found: list[_Turned] = []
     for block in pieces(rows, lanes, chunk):
         shuffles = sum(size * int(log2(min(size, lanes))) for size in block)
@@ -58,7 +58,3 @@ def least_turning(core: Core, lanes: int, element_bytes: int) -> float:
 def _at_ports(core: Core, found: Iterable[_Turned]) -> float:
     """Cycles of blocks, in each of which shuffles have a port, and stores have theirs."""
     return sum(max(one.shuffles, one.stores / core.store_ports) for one in found)
-
-
-def _chunk(lanes: int, element_bytes: int) -> int:
-    return min(max(CHUNK_BYTES // element_bytes, 1), lanes)
