@@ -186,7 +186,7 @@ class Model(LeastWaits):
 
     def cost(self, plan: ContractionPlan) -> Cost:
         """The seconds of a plan by term, and what it has to gain; see the module's docstring for the model."""
-        return Cost(tuple(self._terms(plan)), worth_of_code(self, plan))
+        return Cost(tuple(self._terms(plan)), self.shared * worth_of_code(self, plan))
 
     def seconds(self, plan: ContractionPlan, working: float, most: float) -> float | None:
         """The seconds of a plan that works for so many (as of `OfBlocks.least`); None as soon as they are more than `most`."""

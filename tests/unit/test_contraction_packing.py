@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from stepwell.analysis.facts import Contraction
+import stepwell as sw
+from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractions
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans.contraction_cost import Model
 from stepwell.analysis.plans.contraction_problem import problem_of
 from stepwell.analysis.plans.kernel_cost import contraction_plans
 from stepwell.targets.target import Target
+from stepwell.tuning.rules import kernels
 
 from .products import first, product
 
@@ -122,6 +125,17 @@ def test_of_several_plans_the_first_is_the_one_that_is_chosen(core: str) -> None
         facts, target = product(size, size, size).facts, Target.parse(core)
         several = contraction_plans(facts, target, 3)
         assert several[0] == contraction_plans(facts, target, 1)[0]
+
+
+def test_plans_of_a_batch_are_in_the_order_in_which_they_are_chosen() -> None:
+    """What its code has to gain is a part of the time of all entries, which are packed one by one."""
+    x, target = np.zeros((8, 96, 96), np.float32), Target.parse("sapphire-rapids")
+    (kernel,) = kernels(sw.jit(lambda a, b: a @ b).lower(x, x).unscheduled())
+    (contraction,) = find_contractions(facts_of_loops(kernel).facts)
+    every = plans.propose(contraction, target, 60)
+    assert len({plan.packs_from_l2 for plan in every}) == 2
+    ranks = [plans.cost(plan, contraction, target).rank for plan in every]
+    assert ranks == pytest.approx(sorted(ranks), rel=1e-9)
 
 
 def test_a_block_of_b_that_stays_in_l1_comes_there_once():
