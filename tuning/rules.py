@@ -132,7 +132,7 @@ def _tried(
     target: Target,
     kernel: LoopFacts | None = None,
 ) -> Session | StepwellError:
-    """The same, with the refusal."""
+    """Schedule one function by a plan, as of `schedule_with`: the session, or the refusal, of which nothing is remarked."""
     before = copy_of_region(function.body)
     session = Session(module, function)
     try:
@@ -151,13 +151,15 @@ def decisions(
     module: ModuleOp, function: func.FuncOp, target: Target, n: int
 ) -> list[tuple[Choice, str | None]]:
     """
-    Up to `n` plans for a kernel, cheapest first, each with the reason for which a step of it is refused, or with None: the first of
-    these is taken, and those after it are not tried. The function is scheduled by it.
+    The plans that `schedule` tries for a kernel, cheapest first, each with the reason for which a step of it is refused, or with None: the
+    first of these is taken, and is followed by others that are not tried, `n` plans in all unless more are refused. The function is scheduled
+    by the one that is taken.
     """
+    loop.name_apart(function, operations_in(function))
     refused: list[tuple[Choice, str | None]] = []
     for family in () if _is_scheduled(function) else FAMILIES:
         choices = family.propose(facts_of_loops(function).facts, target, max(n, SHOWN))
-        for number, choice in enumerate(choices):
+        for number, choice in enumerate(choices[:SHOWN]):
             made = _tried(module, function, choice, target)
             if isinstance(made, Session):
                 others = max(n - len(refused), 1)

@@ -10,6 +10,7 @@ import stepwell as sw
 from stepwell.errors import StepwellError
 from stepwell.tuning import families
 from stepwell.tuning.families import Contractions
+from stepwell.tuning.rules import SHOWN
 
 X = np.ones((64, 48), np.float32)
 
@@ -55,3 +56,11 @@ def test_where_all_are_refused_another_family_is_asked(monkeypatch: pytest.Monke
     *refused, last = shown(1)
     assert refused == [["refused", "contraction:"]] * len(refused) and refused
     assert last in (["chosen", "rows:"], ["scheduled", "without"])
+
+
+def test_no_more_plans_are_tried_than_where_a_kernel_is_scheduled(monkeypatch: pytest.MonkeyPatch):
+    """However many are shown: after these another family is asked."""
+    refuse(monkeypatch, SHOWN)
+    found = shown(20)
+    assert found[:SHOWN] == [["refused", "contraction:"]] * SHOWN
+    assert found[SHOWN:] and all(family != "contraction:" for _, family in found[SHOWN:])
