@@ -18,10 +18,10 @@ def chunk_lanes(element_bytes: int, lanes: int) -> int:
 
 def pieces(rows: int, lanes: int, chunk: int) -> list[list[int]]:
     """
-    The rows of each block of so many lanes, and of a block those whose part of a column is one store.
+    How many rows each block has that is turned, and of a block how many each part has: a column of a part is one store.
 
-    Columns of as many rows as there are lanes are vectors, which shuffles across chunks of lanes put together. Those of fewer rows leave
-    chunk by chunk: a store takes less than its part of such shuffles, which have fewer ports, and on some cores one of those of the
+    Columns of as many rows as there are lanes are whole vectors, which shuffles across chunks of lanes put together. Columns of fewer rows
+    leave chunk by chunk: a store takes less than its part of such shuffles, which have fewer ports, and on some cores one of those of the
     multiply-adds around. (On Intel's Granite Rapids tiles of 8 x 48 and 12 x 32 took 0.98 of the time with sums of 64 to 192 terms.)
     """
     whole = rows // lanes * lanes

@@ -179,8 +179,8 @@ class AffineExpander:
         self, expr: AffineExpr, operands: Sequence[SSAValue]
     ) -> tuple[AffineExpr, int] | None:
         """
-        The two terms of a sum of which one is a variable that is a number, as of a loop that is written out: where it is added last, what
-        its iterations have in common is one value.
+        Of a sum of two terms, one of which is a variable that is a number, as of a loop that is written out: the other term, and the
+        number. Where the number is added last, what comes before it is one value that all iterations share.
         """
         if type(expr) is AffineBinaryOpExpr and expr.kind is AffineBinaryOpKind.Add:
             for variable, base in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):

@@ -15,8 +15,8 @@ from .lane_count import LaneCounter, is_written_out, lane_count
 
 LEAST_ALIKE = 4
 """
-Iterations from which a loop that LLVM writes out is less work than to write them out: its control is as much as two or three. A vector that
-is turned is much more than that.
+Iterations from which a loop that LLVM writes out is less work than to write them out: its control is as much as two or three. Two are
+enough where vectors are turned in them, which is much more than that.
 """
 
 _ACCESSES = (loop.LoadOp, loop.StoreOp)

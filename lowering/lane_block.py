@@ -121,8 +121,9 @@ def _computed(
     sources: tuple[Operation, ...], outer: loop.ForOp, inner: loop.ForOp
 ) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
     """
-    What is computed of the sources and of what all iterations of the inner loop share, as the last of it that these do, and the
-    operations that lead there. Rows are whole vectors, and their columns often are not: there it would take more instructions.
+    What is turned, and the operations that lead there, in order. Where it can be, what is computed of the sources, and of what all iterations
+    of the inner loop share, is computed before, and its last results are turned: rows are whole vectors, and columns often are not, which
+    would take more instructions. Else the sources are turned.
     """
     body, along = inner.body.block, set(sources)
     if any(source.parent is not body for source in sources):

@@ -52,8 +52,8 @@ def _convert_block(
     builder: CoreBuilder,
 ) -> None:
     """
-    The columns of all parts go one after the other: what they have of one is near in memory. A row by itself is no vector of theirs:
-    where it is only loaded, its elements are, one by one.
+    Append a block of some lanes of the outer loop, whose rows are in several parts. One column after the other is stored, with all of its
+    parts, which are near each other in memory. A part of one row has no vectors: where its elements are only loaded and stored, they are so one by one.
     """
     columns: list[dict[Operation, list[SSAValue]]] = []
     is_loaded = all(isinstance(source, loop.LoadOp) for source in block.across)
@@ -78,7 +78,7 @@ def _convert_block(
 def _rows_of(
     scalar: ScalarConverter, block: LaneBlock, outer: Part, inner: Part, builder: CoreBuilder
 ) -> dict[Operation, list[SSAValue]]:
-    """For each iteration of the inner loop what the outer one's lanes have of each source."""
+    """Of each operation that is turned a vector of the outer loop's lanes for each iteration of the inner loop."""
     values = LaneValues(scalar, block.outer, *outer, builder)
     lanes = _Rows(values)
     rows: dict[Operation, list[SSAValue]] = {source: [] for source in block.across}

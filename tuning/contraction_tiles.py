@@ -254,7 +254,7 @@ class _Tiles(ContractionLoops):
         self.row_backs += [last_of(self.s, copy) for copy in copies]
 
     def _split_off_columns(self) -> None:
-        """Give the last tile, of the last block, a loop of its own in each block: it runs in that one."""
+        """Give the last tile, which has fewer columns, a loop of its own, which stands in each block and runs in the last one alone."""
         block, tile = self.level("n", "block"), self.level("n", "tile")
         before = f"{self.plan.nc} * {block.name} - {self.plan.nr} * {tile.name}"
         _, rest = self.s.index_set_split(tile, f"{self.n - self.plan.nr} - {before} >= 0")

@@ -145,7 +145,7 @@ def _arrange(
         return None, set()
     if panel is None or not packing.is_padded or panel.is_gone:
         return lane, {stored}
-    whole_panels, _ = s.index_set_split(panel, _is_whole(packing, panel))
+    whole_panels, _ = whole_and_rest(s, panels)
     return lane, {copy for copy in stored.copies if copy in stored.copies_in(whole_panels)}
 
 

@@ -154,7 +154,8 @@ def gains_by_tiles(
 
 def worth_of_code(known: ContractionRates, plan: ContractionPlan) -> float:
     """
-    Seconds that a plan has to gain beside others for each reason for which the code of its tiles stands there twice: see `CODE_TWICE`.
+    Seconds by which a plan has to be faster than others in each entry of the batch: `CODE_TWICE` of the multiply-adds' time for each reason for which
+    the code of its tiles stands there twice.
     """
     problem = known.problem
     reasons = plan.packs_from_l2 + plan.peels_in_block(problem.n)
@@ -178,7 +179,7 @@ def _copying_in_tiles(known: ContractionRates, plan: ContractionPlan, size: floa
 
 def _moving_in_tiles(known: ContractionRates, size: float) -> float:
     """
-    The same without translations: stores have a port that multiply-adds leave, but lines of the copy come to L1 as well, and leave it.
+    The same without translations: stores have a port that multiply-adds do not use, but lines of the copy come to L1 as well, and go back to L2.
     """
     return 2 * size * known.unhidden / known.rates.copy_l2.core
 

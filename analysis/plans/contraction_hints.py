@@ -94,10 +94,13 @@ def _terms_ahead_of(
 
 def packed_ahead(known: ContractionRates, plan: ContractionPlan) -> int | None:
     """
-    How many terms ahead the tiles of the first rows ask for rows of B that they pack, in plans with the tile and blocks of one. None where they do
-    not pack them, but a copy before does: where B comes from beyond L2, but prefetchers find it, or it is not in blocks; where the result of the
-    last call has left nothing of it in L2; where columns of a block of several are left that are less than a tile, whose own tiles
-    stand behind the others; and where sums have fewer terms than twice those that a core has under way, whose stores nothing hides.
+    How many terms ahead the tiles of the first rows ask for rows of B that they pack, in plans with the tile and blocks of one; 0 if they ask for
+    none. None where they do not pack B, but a copy before them does:
+
+    - where B comes from beyond L2, and prefetchers find its rows, or it is not in blocks;
+    - where both operands would stay in L2, but the result of the last call has left nothing of B there;
+    - where B is in blocks that are no whole panels: the tiles of the last columns stand behind the others;
+    - where sums have fewer terms than twice those that a core has under way: nothing hides the stores.
 
     From L2 they ask as for panels. From beyond L2 as many ahead as memory takes to answer twice, since others ask meanwhile; too early
     does no harm.

@@ -148,8 +148,8 @@ class Model(ConvolutionReads):
         self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, *, exact: bool
     ) -> float:
         """
-        Cycles of a tile of some sizes, for which so many bytes come from L2; with those of its leaving, or what is the least for each of
-        any rows.
+        Cycles of a tile of some sizes, for which so many bytes come from L2. Those in which it leaves are `exact`, or the least that each of
+        any number of rows takes.
         """
         core, c = self.core, self.c
         vectors = -(-sizes[plan.lanes] // self.lanes)
@@ -202,8 +202,8 @@ class Model(ConvolutionReads):
 
     def _leaving(self, rows: int, sizes: Mapping[int, int], wide: int, exact: bool) -> float:
         """
-        Cycles in which each vector of a tile's rows leaves that is turned in registers, or stored by elements: from those that it is in, or
-        from the stack. What finishes it along columns is done for each piece of these, all else in its rows, as of tiles that leave as they are.
+        Cycles in which a tile leaves across its lanes, for each vector of a row: turned, from the registers that it is in or from the stack, or by
+        elements. What finishes it with what is read along columns is computed for each piece of a column; all else in rows, which is not charged.
         """
         lanes, bytes_ = min(wide, self.lanes), self.c.result_bytes
         elements = prod(size for axis, size in sizes.items() if self.is_along[axis])

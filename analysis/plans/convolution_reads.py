@@ -177,8 +177,8 @@ class ConvolutionReads:
 
     def hints_for_weights(self, wide: int, loads: Loads) -> float:
         """
-        Those of a term for the weights a page ahead, in panels of so many lanes, of which a tile has these loads: one for each line. Where
-        tiles go through a window one for each vector, with what the loops over its places take beside the channels. (With AVX2 on Intel's
+        Hints of a term for the weights a page ahead, in panels of so many lanes, of which a tile has these loads: one for each line. Where
+        tiles go through a window, one is charged for each vector, for what the loops over its places take beside those over channels. (With AVX2 on Intel's
         Granite Rapids tiles of 5 x 16 over 256 channels of 14 x 14, three places two elements apart, took 1.1 of the time of those of 14 x 8,
         where 0.99 was predicted with one for each line.)
         """
@@ -191,7 +191,7 @@ class ConvolutionReads:
         return self.traffic.block(plan) / self.traffic.tiles(plan) / self.line
 
     def hints_for_block(self, plan: ConvolutionPlan) -> float:
-        """Those of a term: one, or what comes to it of the lines that each part of a sum asks for."""
+        """Hints of a term for the next block of weights: one, or, of those that stand before each part of a sum, its share."""
         if not plan.block_by_parts:
             return float(plan.prefetch_block)
         parts = self.terms // plan.between_hints

@@ -60,7 +60,7 @@ class Cost:
 
     terms: tuple[tuple[str, float], ...]
     due: float = 0.0
-    """seconds that the plan has to gain beside others, as it takes longer to compile: none that a call takes"""
+    """seconds by which the plan has to be faster than others, as it takes longer to compile; a call does not take them"""
 
     @property
     def seconds(self) -> float:

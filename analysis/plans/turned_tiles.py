@@ -16,7 +16,7 @@ LANE_BY_LANE = 2
 
 def turning_cycles(core: Core, rows: int, lanes: int, element_bytes: int, work: float) -> float:
     """
-    Cycles in which so many rows of a vector leave as columns, for each piece of which there is so much work. Shuffles have a port,
+    Cycles in which rows of one vector each leave as columns, with so many cycles of `work` for each piece of a column. Shuffles have a port,
     and so have stores. A row by itself leaves lane by lane.
     """
     if rows == 1:

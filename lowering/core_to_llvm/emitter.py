@@ -465,7 +465,7 @@ class Emitter:
         return pointer
 
     def _nested(self, memref: MemRefValue, indices: Sequence[Index], nested: Attribute) -> SSAValue:
-        """The address of an element of nested arrays: that of one which others share, and a number, where it can be."""
+        """The address of an element of nested arrays, from one that others share where constants are added: that may be outside of the buffer."""
         bases, further = without_numbers(indices, memref.strides, self.block)
         if not further:
             return self.pointer_at(memref.pointer, indices, nested)

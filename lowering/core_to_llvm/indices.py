@@ -1,4 +1,4 @@
-"""What indices are the sums of."""
+"""Indices as what accesses share, and constants that are added to it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def without_numbers(
     indices: Sequence[Index], strides: Sequence[Index], block: Block
 ) -> tuple[list[Index], int]:
     """
-    Indices without the numbers that are added to them, and how many elements further these are in all.
+    Indices without the constants that are added to them, and how many elements these come to in all.
 
-    Elements that are numbers apart have one address then, and each its number in the instruction. LLVM finds those for itself that are added
-    in the same block, and not multiplied: others become values of their own, each kept, or multiplied by itself.
+    Accesses that differ by constants then share one address, and each has its constant in the instruction. LLVM does so by itself where the
+    constant is added in the same block, to an index whose stride is 1. Of others it keeps each sum in a register, or multiplies each by its stride.
     """
     bases, further = list(indices), 0
     for place, (index, stride) in enumerate(zip(indices, strides, strict=True)):
