@@ -477,7 +477,7 @@ class _Tiles:
                 self.s.vectorize(self._one_vector_of(around))
 
     def _one_vector_of(self, lanes: LoopHandle) -> LoopHandle:
-        """The iterations of a vector's lanes: a transposition is written out, and where those of several vectors are not, it is in a loop."""
+        """The loop over the lanes of one vector: its transposition is written out, and those of several vectors stand in a loop around it."""
         if lanes.trips is None or lanes.trips <= self.width or lanes.trips % self.width:
             return lanes
         vectors, inner = self.s.cut(lanes, self.width, "vector", "lane", tail="perfect")
