@@ -7,20 +7,27 @@ from collections.abc import Collection
 from xdsl.dialects import llvm
 from xdsl.ir import Block, Operation
 
+from ..dialects.upstream.llvm import AtomicRMWOp
 from .operations import operations_of
 
 _COUNTING = (llvm.AddOp, llvm.MulOp, llvm.ICmpOp, llvm.ConstantOp, llvm.GEPOp)
+
+_BOUNDING = frozenset({"llvm.smin.i64", "llvm.smax.i64"})
+"""What bounds are the smaller or the larger of."""
 
 
 def has_no_vectors(blocks: Collection[Block], starts_threads: str) -> bool:
     """Whether there is nothing in the blocks of a loop to make vectors of; the function called so starts threads."""
     return only_scatters(blocks) or any(
-        isinstance(op, llvm.CallOp)
-        and op.callee is not None
-        and op.callee.string_value() == starts_threads
-        for block in blocks
-        for op in operations_of(block)
+        _keeps_scalars(op, starts_threads) for block in blocks for op in operations_of(block)
     )
+
+
+def _keeps_scalars(op: Operation, starts_threads: str) -> bool:
+    """Whether an operation happens once for each iteration, one after the other: it starts threads, or is atomic."""
+    if isinstance(op, llvm.CallOp):
+        return op.callee is not None and op.callee.string_value() == starts_threads
+    return isinstance(op, AtomicRMWOp)
 
 
 def only_scatters(blocks: Collection[Block]) -> bool:
@@ -35,6 +42,8 @@ def only_scatters(blocks: Collection[Block]) -> bool:
 def _is_allowed(op: Operation, blocks: Collection[Block]) -> bool:
     if isinstance(op, llvm.StoreOp):
         return _is_apart(op, blocks)
+    if isinstance(op, llvm.CallIntrinsicOp):
+        return op.intrin.data in _BOUNDING
     return isinstance(op, _COUNTING) or bool(op.successors)
 
 

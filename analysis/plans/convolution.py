@@ -70,7 +70,10 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
     for tile in _by_least(tiles):
         if tile.least > most:
             break
-        for plan in _plans(c, model, tile, orders):
+        for bare in _plans(c, model, tile, orders):
+            if model.least(bare, most, hints=False) > most:
+                continue
+            plan = with_hints(model, bare)
             if model.least(plan, most) <= most:
                 found.append((model.cost(plan).seconds, plan))
                 if len(found) >= n:
@@ -192,7 +195,7 @@ def _plans(
     c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order]
 ) -> Iterator[ConvolutionPlan]:
     """
-    The plans that have a tile: with a copy of the image in its border, and without where no term outside is left, or masks say which
+    The plans that have a tile, without hints: with a copy of the image in its border, and without where no term outside is left, or masks say which
     lanes are inside.
     """
     sizes = tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c)
@@ -213,7 +216,7 @@ def _plans(
         for ordered in (plan, *orders_of_terms):
             for block in _blocks(model, ordered):
                 for each in _orders(c, model, ordered):
-                    yield with_hints(model, replaced(each, block=block))
+                    yield replaced(each, block=block)
 
 
 def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:

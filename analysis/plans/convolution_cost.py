@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from math import gcd, inf, prod
+from math import inf, prod
 
 from ...lazy import cached_property
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
@@ -122,9 +122,10 @@ class Model(ConvolutionReads):
             cycles += count * self._tile_cycles(plan, sizes, from_l2, exact=True)
         return alone * cycles / self.clock
 
-    def least(self, plan: ConvolutionPlan, enough: float = inf) -> float:
+    def least(self, plan: ConvolutionPlan, enough: float = inf, *, hints: bool = True) -> float:
         """
-        Seconds that a plan takes at least; where that is more than enough already, without what it waits for.
+        Seconds that a plan takes at least, or, without `hints`, that it takes with any; where that is more than enough already, without
+        what it waits for.
 
         An element of a tile that is smaller, at an edge, takes no less arithmetic than of a whole one; but the vectors that it
         leaves in may be fuller. Where arithmetic takes longer, more is hidden of what comes meanwhile, but nothing
@@ -134,22 +135,30 @@ class Model(ConvolutionReads):
         sizes = {axis: min(size, extents[axis]) for axis, size in plan.tile}
         tiles = self.in_parallel / prod(sizes.values())
         from_l2 = self.read_from_l2(plan)
-        computing = tiles * self._tile_cycles(plan, sizes, from_l2, exact=False) / self.clock
+        cycles = self._tile_cycles(plan, sizes, from_l2, exact=False, hints=hints)
+        computing = tiles * cycles / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
             others += self._exposed * self._writing * self._times_written(plan)
         if computing + others > enough:
             return computing + others
         reading = self._reading(plan, from_l2)
-        together = max(computing + self._streaming(plan, computing), reading)
+        streaming = self._streaming(plan, computing) if hints else self.coming
+        together = max(computing + streaming, reading)
         return together + self.unhidden_near * reading + others
 
     def _tile_cycles(
-        self, plan: ConvolutionPlan, sizes: dict[int, int], from_l2: float, *, exact: bool
+        self,
+        plan: ConvolutionPlan,
+        sizes: dict[int, int],
+        from_l2: float,
+        *,
+        exact: bool,
+        hints: bool = True,
     ) -> float:
         """
         Cycles of a tile of some sizes, for which so many bytes come from L2. Those in which it leaves are `exact`, or the least that each of
-        any number of rows takes.
+        any number of rows takes. Without `hints`, those of the plan are left out, and what waits where there are none.
         """
         core, c = self.core, self.c
         vectors = -(-sizes[plan.lanes] // self.lanes)
@@ -164,16 +173,14 @@ class Model(ConvolutionReads):
             part * left.elements + of_weights * right.elements,
         )
         # A load whose line is not in L1 takes a port again when that has come.
-        single += part * left.elements * self.demand_miss_ratio(plan)
+        single += part * left.elements * self.demand_miss_ratio(plan) if hints else 0.0
         shuffles = part * left.shuffles + of_weights * right.shuffles
         blends = part * left.vectors * self.masked_part(plan)
         # A hint takes a port as a line does, which is there then.
-        hints = plan.prefetch_image + self.hints_for_block(plan)
-        hints += self.asked_lines(plan) if plan.prefetch_terms else 0
-        hints += self.hints_for_weights(sizes[lanes], right) if plan.prefetch_weights else 0
-        lines = from_l2 / self.terms / self.line + hints
+        asked = self.hints_of_term(plan, sizes[lanes], right) if hints else 0.0
+        lines = from_l2 / self.terms / self.line + asked
         instruction = self.part(sizes[lanes])
-        splits = instruction * part * left.vectors * self._split_part(plan)
+        splits = instruction * part * left.vectors * self.split_part(plan)
         # What waits for a load by a mask is its blend, and not the multiply-adds.
         waiting = max(0.0, splits - instruction * blends)
         across = 0.0 if self.across is None else waiting * self.across
@@ -191,7 +198,7 @@ class Model(ConvolutionReads):
             step = max(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, vectors)
         step = issuing(
-            step, rows * vectors + shuffles + whole + single - folded + hints, self.issued
+            step, rows * vectors + shuffles + whole + single - folded + asked, self.issued
         )
         step += across
         ending = ending_cycles(core, rows * self.is_along[lanes], instruction * vectors)
@@ -234,30 +241,6 @@ class Model(ConvolutionReads):
         (pair,) = written
         tiles = -(-self.extents[pair[1]] // plan.size(pair[1]))
         return min(1.0, sum(self.padding.short_ends(pair)) / tiles)
-
-    def _split_part(self, plan: ConvolutionPlan) -> float:
-        """
-        The part of the image's vectors that lie across two lines: of those that begin at each place of a window, as of a caller's array,
-        which may begin with any element; or of pieces of rows that begin apart by no whole vectors. Elements that are loaded one by one do not.
-        """
-        image, lanes = self.c.left, plan.lanes
-        if self.left[lanes] not in (1, 2):
-            return 0.0
-        subscript = image.subscripts[image.dimension_of(lanes) or 0]
-        moved = subscript is not None and any(
-            subscript.coefficients[axis] and self.extents[axis] > 1 for axis in self.c.window
-        )
-        is_callers = not plan.halo and self.c.facts.buffers[image.buffer].is_callers
-        wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
-        if moved or is_callers:
-            return wide / self.line
-        steps = (
-            self.step(plan.halo, image, a)
-            for a in self.moving_left
-            if a != lanes and self.extents[a] > 1
-        )
-        apart = gcd(wide, *(step * self.c.left_bytes for step in steps))
-        return wide / self.line * (1 - apart / wide)
 
     def shared(self, plan: ConvolutionPlan, sizes: Mapping[int, int] | None = None) -> float:
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import ceil, prod
+from math import ceil, gcd, prod
 
 from ...targets.target import Target
 from ..facts import Access, Contraction
@@ -175,6 +175,12 @@ class ConvolutionReads:
             return image + weights
         return max(image + weights, self._run(plan, terms) * self.terms / terms)
 
+    def hints_of_term(self, plan: ConvolutionPlan, wide: int, weights: Loads) -> float:
+        """The hints of a term of a tile with so many elements in lanes."""
+        hints = plan.prefetch_image + self.hints_for_block(plan)
+        hints += self.asked_lines(plan) if plan.prefetch_terms else 0
+        return hints + (self.hints_for_weights(wide, weights) if plan.prefetch_weights else 0)
+
     def hints_for_weights(self, wide: int, loads: Loads) -> float:
         """
         Hints of a term for the weights a page ahead, in panels of so many lanes, of which a tile has these loads: one for each line. Where
@@ -196,6 +202,30 @@ class ConvolutionReads:
             return float(plan.prefetch_block)
         parts = self.terms // plan.between_hints
         return ceil(self.lines_of_block(plan) / parts) / plan.between_hints
+
+    def split_part(self, plan: ConvolutionPlan) -> float:
+        """
+        The part of the image's vectors that lie across two lines: of those that begin at each place of a window, as of a caller's array,
+        which may begin with any element; or of pieces of rows that begin apart by no whole vectors. Elements that are loaded one by one do not.
+        """
+        image, lanes = self.c.left, plan.lanes
+        if self.left[lanes] not in (1, 2):
+            return 0.0
+        subscript = image.subscripts[image.dimension_of(lanes) or 0]
+        moved = subscript is not None and any(
+            subscript.coefficients[axis] and self.extents[axis] > 1 for axis in self.c.window
+        )
+        is_callers = not plan.halo and self.c.facts.buffers[image.buffer].is_callers
+        wide = min(plan.size(lanes), self.lanes) * self.c.left_bytes
+        if moved or is_callers:
+            return wide / self.line
+        steps = (
+            self.step(plan.halo, image, a)
+            for a in self.moving_left
+            if a != lanes and self.extents[a] > 1
+        )
+        apart = gcd(wide, *(step * self.c.left_bytes for step in steps))
+        return wide / self.line * (1 - apart / wide)
 
     def demand_miss_ratio(self, plan: ConvolutionPlan) -> float:
         """
