@@ -129,7 +129,7 @@ class Core:
         return 2 * self.fma_ports * self.lanes(bytes_)
 
     def loading_cycles(
-        self, vectors: Number, lines: Number, elements: Number | float = 0
+        self, vectors: Number, lines: Number | float, elements: Number | float = 0
     ) -> Number:
         """
         Cycles in which so many loads of full vectors begin, and of single elements, which take a port of L1 whatever full vectors

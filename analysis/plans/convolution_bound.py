@@ -10,7 +10,7 @@ import numpy as np
 
 from ..facts import Access
 from .convolution_cost import Model
-from .cost import ending_cycles
+from .cost import broadcast_apart, ending_cycles, issuing, mixed
 from .turned_tiles import least_turning
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
@@ -81,19 +81,27 @@ class Bound:
         left, right = counted.left / one.values, counted.right / other.values
         kept = 0.0 if model.is_window_alone else 1.0
         shared = self._shared(sizes)
-        whole = kept * (shared * left * one.vectors + right * other.vectors)
+        of_row = model.loaded_of_places(*self.lanes, self._row) if self._has_row else 1.0
+        whole = kept * (shared * left * one.vectors * of_row + right * other.vectors)
         single = kept * (shared * left * one.elements + right * other.elements)
         shuffles = kept * (shared * left * one.shuffles + right * other.shuffles)
         lines = from_l2 / model.terms / model.line
         in_panels = self.packs and self.lanes[0] in model.c.n
         if in_panels and model.has_window and model.weights_are_far:
             lines = lines + counted.right  # asked for a page ahead
-        step = np.maximum(
-            self.part * (rows * self.vectors + shuffles) / core.fma_ports,
-            core.loading_cycles(self.part * whole, lines, self.part * single),
-        )
+        adding = self.part * (rows * self.vectors + shuffles) / core.fma_ports
+        if model.waits_at_ports:
+            loading = core.loading_cycles(self.part * whole, 0.0, self.part * single)
+            step = mixed(adding, loading + lines / core.load_ports)
+        else:
+            step = np.maximum(
+                adding, core.loading_cycles(self.part * whole, lines, self.part * single)
+            )
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
+        folded = rows - broadcast_apart(core, rows, self.vectors)
+        instructions = rows * self.vectors + shuffles + whole + single - folded
+        step = issuing(step, np.maximum(instructions, 0.0), model.issued)
         wide = min(self.inside, model.lanes)
         turning = least_turning(core, wide, model.c.result_bytes)
         is_along = model.is_along[self.lanes[0]]
@@ -102,13 +110,21 @@ class Bound:
         ending = ending + rows * self.vectors * (0.0 if is_along else turning)
         return model.padding.least * model.terms * step + ending
 
+    @property
+    def _row(self) -> int:
+        """The axis of the window, if it is one, whose places may be written out in a loop over channels."""
+        return self.summed[-min(len(self.summed), 2)]
+
+    @property
+    def _has_row(self) -> bool:
+        return self._row in self.model.c.window
+
     def _shared(self, sizes: Numbers) -> Numbers:
         """The part of what tiles load of the image that is left where the places of a row of the window share it, if registers allow."""
-        model, part = self.model, np.ones(len(sizes))
-        row = self.summed[-min(len(self.summed), 2)]
+        model, part, row = self.model, np.ones(len(sizes)), self._row
         dimension = model.c.left.dimension_of(row)
         subscript = None if dimension is None else model.c.left.subscripts[dimension]
-        if subscript is None or row not in model.c.window or self.lanes[0] not in model.c.n:
+        if subscript is None or not self._has_row or self.lanes[0] not in model.c.n:
             return part
         by, places = subscript.coefficients, model.extents[row]
         for axis, size in zip(self.others, sizes.T, strict=True):

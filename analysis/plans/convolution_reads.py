@@ -85,11 +85,17 @@ class ConvolutionReads:
         return self.accumulators(plan) + min(image + 1, beside)
 
     def loaded_of_row(self, plan: ConvolutionPlan) -> float:
-        """The part of its vectors of the image that a tile loads where lanes take every other pixel, and all places of a row take these out of the same."""
-        apart, row = self.left[plan.lanes] or 1, plan.summed[-1]
-        if not plan.writes_row or apart == 1:
+        """The part of its vectors of the image that a tile loads where all places of a row of the window take theirs out of the same."""
+        if not plan.writes_row:
             return 1.0
-        places, lanes = self.extents[row], min(plan.size(plan.lanes), self.lanes)
+        return self.loaded_of_places(plan.lanes, plan.size(plan.lanes), plan.summed[-1])
+
+    def loaded_of_places(self, lanes: int, wide: int, row: int) -> float:
+        """The same for a tile with so many elements in lanes, which take every other pixel, and for places along an axis of the window."""
+        apart = self.left[lanes] or 1
+        if apart == 1:
+            return 1.0
+        places, lanes = self.extents[row], min(wide, self.lanes)
         reach = (lanes - 1) * apart + (places - 1) * (self.left[row] or 0) + 1
         return min(1.0, -(-reach // lanes) / (apart * places))
 

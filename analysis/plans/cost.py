@@ -93,9 +93,10 @@ def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
     return Cost(tuple(terms))
 
 
-def mixed(one: float, other: float) -> float:
+def mixed(one: Number, other: Number) -> Number:
     """What two things take together of which each is the limit for a part of the time."""
-    return (one**SHARPNESS + other**SHARPNESS) ** (1 / SHARPNESS)
+    total = one**SHARPNESS + other**SHARPNESS
+    return total ** (1 / SHARPNESS)  # pyright: ignore[reportReturnType]
 
 
 def cycles_per_second(target: Target) -> float:
@@ -119,12 +120,12 @@ def step_cycles(core: Core, rows: int, vectors: float, part: float = 1) -> float
     )
 
 
-def broadcast_apart(core: Core, rows: float, vectors: float) -> float:
+def broadcast_apart(core: Core, rows: Number, vectors: float) -> Number:
     """
     Of so many elements that a tile's term broadcasts, those that are loaded by an instruction of their own: with AVX-512 the multiply-add
     does it where there is one for each.
     """
-    return 0 if core.vector_bits >= 512 and vectors <= 1 else rows
+    return rows * (vectors > 1 or core.vector_bits < 512)
 
 
 def term_instructions(core: Core, rows: int, vectors: int) -> float:
@@ -152,7 +153,7 @@ def issued(target: Target) -> float:
     return term_instructions(core, rows, vectors) / beyond ** (1 / SHARPNESS)
 
 
-def issuing(ports: float, instructions: float, issued: float) -> float:
+def issuing(ports: Number, instructions: Number, issued: float) -> Number:
     """Cycles of instructions that take so many at their ports, on a core that begins so many in a cycle (as of `issued`)."""
     return ports if issued == inf else mixed(ports, instructions / issued)
 

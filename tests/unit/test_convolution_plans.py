@@ -6,8 +6,9 @@ from math import prod
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.analysis.facts import facts_of_loops, find_convolutions
+from stepwell.analysis.facts import Contraction, facts_of_loops, find_convolutions
 from stepwell.analysis.plans import convolution
+from stepwell.analysis.plans.convolution_bound import Bound
 from stepwell.analysis.plans.convolution_cost import Model
 from stepwell.analysis.plans.convolution_hints import terms_between_hints
 from stepwell.analysis.plans.convolution_padding import Padding
@@ -28,29 +29,55 @@ BY_ITSELF = "fma_f32=244e9,tile_in_l1=236e9,tile_near=233e9,tile_split=215e9"
 """Those of another one by itself."""
 
 
-@pytest.mark.parametrize(
-    ("image", "weights", "stride"),
-    [
-        ((1, 16, 14, 14), (32, 16, 3, 3), 1),
-        ((2, 3, 23, 21), (8, 3, 7, 7), 2),
-        ((1, 64, 7, 7), (100, 64, 1, 1), 1),
-        ((1, 16, 5, 6), (24, 16, 3, 3), 1),
-    ],
+SMALL = (
+    ((1, 16, 14, 14), (32, 16, 3, 3), 1),
+    ((2, 3, 23, 21), (8, 3, 7, 7), 2),
+    ((1, 64, 7, 7), (100, 64, 1, 1), 1),
+    ((1, 16, 5, 6), (24, 16, 3, 3), 1),
 )
+"""Images, weights and strides."""
+
+
+@pytest.mark.parametrize(("image", "weights", "stride"), SMALL)
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "zen4"])
 def test_no_plan_is_better_than_those_proposed(
     image: tuple[int, ...], weights: tuple[int, ...], stride: int, name: str
 ):
     """Most plans are left out by a bound of their time: the others must be the same as without it."""
-    arrays = np.zeros(image, np.float32), np.zeros(weights, np.float32)
-    low = sw.jit(lambda x, w: sw.conv(x, w, stride=stride)).lower(*arrays)
-    found, target = convolution_of(low), Target.of(name)
+    found, target = small_convolution(image, weights, stride), Target.of(name)
     every = convolution.propose(found, target, 10**6)
     best = sorted(convolution.cost(plan, found, target).seconds for plan in every)
     for n in (1, 3):
         proposed = convolution.propose(found, target, n)
         assert proposed == every[:n]
         assert [convolution.cost(plan, found, target).seconds for plan in proposed] == best[:n]
+
+
+@pytest.mark.parametrize(("image", "weights", "stride"), SMALL)
+@pytest.mark.parametrize("name", ["x86-64-v3", "zen5", f"sapphire-rapids:{BY_ITSELF}"])
+def test_no_plan_takes_less_than_its_bounds(
+    image: tuple[int, ...], weights: tuple[int, ...], stride: int, name: str
+):
+    """That of its tile, before there is a plan; that of the plan before its hints are worked out; and that with these."""
+    found, target = small_convolution(image, weights, stride), Target.parse(name)
+    model, close = Model(found, target), 0.0
+    for plan in convolution.propose(found, target, 10**6):
+        took = convolution.cost(plan, found, target).seconds
+        *others, row, channels = (0, 0, *plan.summed)
+        summed = (*others, channels, row)[2:] if plan.window_inside else plan.summed
+        axes, sizes = zip(*plan.tile[:-1], strict=True) if plan.tile[1:] else ((), ())
+        bound = Bound(model, plan.tile[-1], axes, plan.packs, (plan.halo, summed))
+        table = np.array([sizes], np.float64).reshape(1, len(axes))
+        (of_tile,) = bound.seconds(table, bound.counted(table))
+        bounds = [of_tile, model.least(plan, hints=False), model.least(plan)]
+        assert max(bounds) <= took * (1 + 1e-9), str(plan)
+        close = max(close, of_tile / took)
+    assert close > 0.9
+
+
+def small_convolution(image: tuple[int, ...], weights: tuple[int, ...], stride: int) -> Contraction:
+    arrays = np.zeros(image, np.float32), np.zeros(weights, np.float32)
+    return convolution_of(sw.jit(lambda x, w: sw.conv(x, w, stride=stride)).lower(*arrays))
 
 
 @pytest.mark.parametrize(
