@@ -23,6 +23,17 @@ def nest(body: str, *, twice: bool = True) -> str:
     return f"scf.for %j = %c0 to %c64 step %c8 {{\n{inner}\n}}" if twice else inner
 
 
+def on_threads(body: str) -> str:
+    """A loop around the body, whose iterations are claimed by threads: that a claim looks on is no work on scalars."""
+    return f"""
+    "scf.parallel"(%c0, %c64, %c8) <{{operandSegmentSizes = array<i32: 1, 1, 1, 0>}}> ({{
+    ^bb0(%j: index):
+      {nest(body, twice=False)}
+      scf.reduce
+    }}) : (index, index, index) -> ()
+    """
+
+
 @pytest.mark.parametrize(
     ("loops", "expected"),
     [
@@ -34,6 +45,8 @@ def nest(body: str, *, twice: bool = True) -> str:
         ([nest(VECTORS), nest(ROW)], False),
         ([nest(VECTORS), nest(SCALARS + "\n" + COLUMN)], False),
         (["memref.store %zero, %z[%c0, %c8] : memref<64x64xf32>"], True),
+        ([on_threads(VECTORS)], True),
+        ([on_threads(SCALARS)], False),
     ],
 )
 def test_every_innermost_loop_must_be_on_vectors(loops: list[str], expected: bool) -> None:
