@@ -199,7 +199,9 @@ class Model(ConvolutionResidence):
         ending = core.mispredict * self._unforeseen_ends(plan)
         if plan.depth:
             leaves = ending_cycles(core, rows, instruction * vectors)
-            ending += self.traffic.depths(plan) * (leaves + rows * instruction * vectors / core.load_ports)
+            ending += self.traffic.depths(plan) * (
+                leaves + rows * instruction * vectors / core.load_ports
+            )
         else:
             ending += ending_cycles(core, rows * self.is_along[lanes], instruction * vectors)
         if not self.is_along[lanes]:
