@@ -41,23 +41,9 @@ short, where it goes over a block of channels, and those around it take instruct
 """
 
 
-def schedule_convolution(
-    s: Session, plan: ConvolutionPlan, kernel: LoopFacts, found: Contraction, target: Target
-) -> None:
-    """Carry out a plan. Raises the Refusal of a step that is not legal."""
-    tiles = _Tiles(s, plan, kernel, found, target)
-    tiles.cut()
-    tiles.pack()
-    tiles.hints.weights(tiles.packing.staged.buffer if tiles.packing else None, target.core)
-    tiles.skip_padding()
-    tiles.pad_image()
-    tiles.hints.image(tiles.halo.buffer if tiles.halo else None)
-    tiles.peel()
-    tiles.keep_in_registers()
-    tiles.vectorize()
+class ConvolutionTiles:
+    """The tiles of one convolution, and the copies of the operands that they read."""
 
-
-class _Tiles:
     def __init__(
         self, s: Session, plan: ConvolutionPlan, kernel: LoopFacts, c: Contraction, target: Target
     ):
@@ -76,6 +62,8 @@ class _Tiles:
         self.result = s.buffer(kernel.buffers[c.result.buffer])
         self.backs: dict[int, list[LoopHandle]] = {}
         """by axis the loops over the last tile along it, where that is smaller"""
+        self.sums: LoopHandle | None = None
+        """the loop over blocks of channels that is around those over tiles"""
         self.halo: HaloBuffer | None = None
         self.packing: Packing | None = None
         self.panels: list[StagedBuffer] = []
@@ -96,36 +84,43 @@ class _Tiles:
         if c.initialised is not None:
             write = c.facts.statements[c.initialised].write
             self.init = self._cut(c.initialised, write, "init", self.axes, ())
-        update = [self.s.handle(op) for op in self.kernel.loops[c.number]]
-        self.summed = {axis: update[axis] for axis in self.plan.summed}
-        summed = list(self.summed.values())
-        if block := self.plan.block:
-            outer, inner = self.s.cut(summed[-1], block, "block", "channel", tail="perfect")
-            self.summed[self.plan.summed[-1]] = inner
-            summed = [outer, *summed[:-1], inner]
-        if part := self.plan.between_hints:
-            outer, inner = self.s.cut(summed[-1], part, "part", "term", tail="perfect")
-            self.summed[self.plan.summed[-1]] = inner
-            summed = [*summed[:-1], outer, inner]
+        summed = self._cut_sums()
         self.update = self._cut(c.number, c.result, "each", self.axes, summed)
         if c.finished is not None:
-            statements = (c.facts.statements[number] for number in c.facts.nest(c.finished))
-            reads = (read for statement in statements for read in statement.reads)
-            read = next(read for read in reads if read.buffer == c.result.buffer)
+            read = finished_element(c)
             self.finish = self._cut(c.finished, read, "finish", self._in_rows(), (), is_last=True)
         nests = [nest for nest in (self.init, self.update, self.finish) if nest is not None]
         first, *others = nests
         for other in others:
             self.s.fuse_nests(first.around, other.around)
-        self.around = first.around
-        self.hints = ConvolutionHints(
-            self.s,
-            self.plan,
-            self.kernel,
-            c,
-            dict(zip(self.order, self.around, strict=False)),
-            summed,
-        )
+        self._go_through(first, summed)
+
+    def _cut_sums(self) -> list[LoopHandle]:
+        """Cut the loops of the sum into its blocks and parts; those inside of tiles, outermost first."""
+        plan, last = self.plan, self.plan.summed[-1]
+        update = [self.s.handle(op) for op in self.kernel.loops[self.c.number]]
+        self.summed = {axis: update[axis] for axis in plan.summed}
+        if plan.depth:
+            blocks = self.s.cut(self.summed[last], plan.depth, "sums", "channel", tail="perfect")
+            self.sums, self.summed[last] = blocks
+        summed = list(self.summed.values())
+        if plan.block:
+            outer, inner = self.s.cut(summed[-1], plan.block, "block", "channel", tail="perfect")
+            self.summed[last] = inner
+            summed = [outer, *summed[:-1], inner]
+        if plan.between_hints:
+            outer, inner = self.s.cut(
+                summed[-1], plan.between_hints, "part", "term", tail="perfect"
+            )
+            self.summed[last] = inner
+            summed = [*summed[:-1], outer, inner]
+        return summed
+
+    def _go_through(self, nest: TiledNest, summed: Sequence[LoopHandle]) -> None:
+        """Have the loops of a nest be those around tiles, whose sums are in others."""
+        self.around = nest.around
+        around = dict(zip(self.order, self.around, strict=False))
+        self.hints = ConvolutionHints(self.s, self.plan, self.kernel, self.c, around, summed)
         self.tile = self.around[-1]
         self.shared = self.around[-2] if self.by_panels else self.tile
 
@@ -170,7 +165,8 @@ class _Tiles:
             lanes = self.plan.lanes
             tile, rests[lanes] = self.s.cut(rests[lanes], self.plan.size(lanes), "part", word)
             around.append(tile)
-        self.s.order(*around, *summed, *(rests[axis] for axis in inside))
+        outside = [self.sums] if summed and self.sums is not None else []
+        self.s.order(*outside, *around, *summed, *(rests[axis] for axis in inside))
         return TiledNest(tuple(around), rests)
 
     def skip_padding(self) -> None:
@@ -491,3 +487,11 @@ class _Tiles:
         rest = [loop for loop in panel.copy_out if not loop.is_gone and loop not in last]
         if len(last) > 1:
             self.s.order(*rest, *last)
+
+
+def finished_element(c: Contraction) -> Access:
+    """The element of the result that the statement which finishes it reads."""
+    assert c.finished is not None, "a result that nothing is done to is read by no statement"
+    statements = (c.facts.statements[number] for number in c.facts.nest(c.finished))
+    reads = (read for statement in statements for read in statement.reads)
+    return next(read for read in reads if read.buffer == c.result.buffer)

@@ -31,7 +31,7 @@ from ..analysis.plans.threads import team
 from ..frozen import frozen
 from ..targets.target import Target
 from .contraction_tiles import schedule_tiles
-from .convolution_tiles import schedule_convolution
+from .convolutions import schedule_convolution
 from .distribution import distribute_loops
 from .dot_products import schedule_dot_products
 from .row_blocks import schedule_row_blocks

@@ -142,7 +142,8 @@ class Bound:
         image, weights = (self._touched(sizes, one, self.summed) for one in (left, right))
         both = image + weights
         if model.has_blocks(self.summed):  # L1 keeps what a tile reads of few enough channels
-            return np.where(both <= model.near_1, np.minimum(image, weights), both)
+            again = image if model.may_have_depths else both  # or a block of weights, for all tiles
+            return np.where(both <= model.near_1, np.minimum(image, weights), again)
         innermost = self.summed[-1:]
         run = self._touched(sizes, left, innermost) + self._touched(sizes, right, innermost)
         runs = model.terms / max(1, model.extents[self.summed[-1]])

@@ -15,15 +15,14 @@ from ...lazy import cached_property
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
-from ..facts import Access, Contraction, Home
+from ..facts import Contraction, Home
 from .contraction_problem import is_finish_written_out
 from .convolution_padding import Padding
 from .convolution_plan import ConvolutionPlan
-from .convolution_reads import ConvolutionReads
+from .convolution_residence import ConvolutionResidence
 from .cost import (
     TRANSLATED,
     Cost,
-    beyond_share,
     broadcast_apart,
     cost_of,
     cycles_per_second,
@@ -36,6 +35,9 @@ from .cost import (
     unhidden_part,
 )
 from .turned_tiles import least_turning, turning_cycles
+
+MOST_VECTORS = 4
+"""Vectors along the axis in lanes at most, as for products."""
 
 WRITTEN_OUT = 32
 """Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
@@ -50,7 +52,7 @@ Optimization Reference Manual, "Data Prefetching".)
 """
 
 
-class Model(ConvolutionReads):
+class Model(ConvolutionResidence):
     """The sizes and rates that all plans of one convolution on one target share."""
 
     def __init__(self, c: Contraction, target: Target):
@@ -58,7 +60,7 @@ class Model(ConvolutionReads):
         is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
         self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
         """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
-        self.rates, self.padding = target.rates, Padding(c)
+        self.padding = Padding(c)
         self.is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
         """of each axis whether neighbours along it are neighbours in the result's memory"""
         self.clock = cycles_per_second(target)
@@ -72,7 +74,6 @@ class Model(ConvolutionReads):
         self.parallel = c.parallel
         self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._known_places: dict[tuple[object, ...], int] = {}
-        self._image_bytes, self._weight_bytes = self.traffic.image, self.traffic.weights
         after: Sequence[int] = () if c.finished is None else c.facts.nest(c.finished)
         counted = [pair for number in after for pair in c.facts.statements[number].operations]
         finishing = sum(count * name_cost(name) for name, count in counted)
@@ -96,6 +97,7 @@ class Model(ConvolutionReads):
                 ("streaming", self._streaming(plan, computing)),
                 ("demand misses", self._demand_misses(plan)),
                 ("writing", self._waiting_for_result(plan, computing)),
+                ("keeping sums", self._keeping_sums(plan)),
                 ("packing weights", self._packing(plan.packs)),
                 ("copying the image", self.copying(plan.halo)),
             ]
@@ -201,8 +203,14 @@ class Model(ConvolutionReads):
             step, rows * vectors + shuffles + whole + single - folded + asked, self.issued
         )
         step += across
-        ending = ending_cycles(core, rows * self.is_along[lanes], instruction * vectors)
-        ending += core.mispredict * self._unforeseen_ends(plan)
+        ending = core.mispredict * self._unforeseen_ends(plan)
+        if plan.depth:
+            leaves = ending_cycles(core, rows, instruction * vectors)
+            ending += self.traffic.depths(plan) * (
+                leaves + rows * instruction * vectors / core.load_ports
+            )
+        else:
+            ending += ending_cycles(core, rows * self.is_along[lanes], instruction * vectors)
         if not self.is_along[lanes]:
             ending += vectors * self._leaving(rows, sizes, sizes[lanes], exact)
         return self.summed(plan) * step + ending
@@ -231,7 +239,7 @@ class Model(ConvolutionReads):
         part = self.written_out_part(plan) if plan.window_inside else 1.0
         part = 0.0 if plan.has_whole_row else part
         ends = self.terms / run * (part + (1 - part) / row)
-        return ends if plan.block else ends - 1
+        return ends if plan.block else ends - self.traffic.depths(plan)
 
     def written_out_part(self, plan: ConvolutionPlan) -> float:
         """The part of the tiles in which an axis of the window is written out, as terms outside of the image are left out there."""
@@ -305,6 +313,21 @@ class Model(ConvolutionReads):
         size = self.traffic.image_part(plan) + self.traffic.block(plan)
         return self.traffic.blocks(plan) > 1 and size > self.near_2
 
+    @cached_property
+    def may_have_depths(self) -> bool:
+        """
+        Whether sums may go by blocks of channels, around all tiles: those of one convolution through no window, whose image does not stay in L2
+        beside the largest block of weights that tiles of the most vectors have.
+        """
+        c, traffic = self.c, self.traffic
+        several = [axis for axis in c.k if self.extents[axis] > 1]
+        is_one = not any(self.extents[axis] > 1 for axis in c.batch)
+        if self.has_window or len(several) != 1 or not is_one or c.initialised is None:
+            return False
+        block = traffic.weights * min(1.0, MOST_VECTORS * self.lanes / c.extent(c.n))
+        is_far = traffic.image * traffic.crowding + block > self.near_2
+        return c.statement.reassociates and is_far
+
     @property
     def weights_stay(self) -> bool:
         """Whether L2 keeps all weights."""
@@ -327,32 +350,6 @@ class Model(ConvolutionReads):
         ahead = max(1.0, self.core.window / (accumulators + loads))
         _, run = self.pieces(plan, self.c.left, ())
         return ahead * max(run, self.line) / self.rates.latency("L3")
-
-    @cached_property
-    def _beyond_l2(self) -> float:
-        """Bytes/s from beyond L2: from the last cache where the operands stay there between calls."""
-        return (self.rates.beyond_l2 if self._is_cached else self.rates.read_memory).core
-
-    @property
-    def far_latency(self) -> float:
-        """Seconds from a load to its line from there, which nothing has asked for before."""
-        return self.rates.latency("L3" if self._is_cached else "memory")
-
-    @cached_property
-    def _is_cached(self) -> bool:
-        """Whether the operands stay in the last cache between calls."""
-        last = self.core.caches[-1]
-        size = self._image_bytes + self._weight_bytes
-        return last.level > 2 and size <= last.bytes // last.shared_by
-
-    @cached_property
-    def weights_rate(self) -> float:
-        """Bytes/s of the weights, which come from memory where all constants of the program leave the last cache between calls."""
-        last, facts = self.core.caches[-1], self.c.facts
-        is_constant = facts.buffers[self.c.right.buffer].home is Home.CONSTANT
-        if is_constant and facts.constants > last.bytes // last.shared_by:
-            return self.rates.read_memory.core
-        return self._beyond_l2
 
     @cached_property
     def _writing(self) -> float:
@@ -394,30 +391,27 @@ class Model(ConvolutionReads):
         )
         return max(1.0, *parts, 1.0)
 
-    @cached_property
-    def result_is_far(self) -> bool:
-        """Whether some of a result, with what it is finished with, leaves L2 between calls."""
-        return self._far_share > 0
-
-    @cached_property
-    def _far_share(self) -> float:
-        """
-        The part of all operands and results that does: what is read and written in turn in each call. All of it where other kernels'
-        weights have gone by as well.
-        """
-        size = sum(float(self.c.facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
-        share = beyond_share(self.near_2, size + self._image_bytes + self._weight_bytes)
-        return float(share > 0) if self._others_go_by else share
-
-    @cached_property
-    def weights_are_far(self) -> bool:
-        """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them."""
-        return self.result_is_far and self._weight_bytes > self._image_bytes
-
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
         reading = self._reading(plan, from_l2)
         return mixed(computing, reading) - computing + self.unhidden_near * reading
+
+    def _sums_moved(self, plan: ConvolutionPlan) -> float:
+        """Seconds in which the sums of all tiles come from their buffer in L2 and go there again, for each block of channels that these go by in."""
+        moved = 2 * self.traffic.depths(plan) * self.traffic.result
+        return moved / self.rates.read_l2.core if plan.depth else 0.0
+
+    def _keeping_sums(self, plan: ConvolutionPlan) -> float:
+        """
+        Seconds of waiting for these beside that: for what L2 loses of them from one block to the next, and for zeros before the first one, and
+        results after the last one, which are copied with nothing to compute.
+        """
+        if not plan.depth:
+            return 0.0
+        size, lost = self.traffic.result, self.traffic.sums_lost(plan)
+        again = 2 * self.traffic.depths(plan) * lost * size / self._beyond_l2
+        rate = self.rates.copy_l2 if size <= self.near_2 else self.rates.copy_l3
+        return again + 3 * size / rate.core
 
     def is_scattered(self, plan: ConvolutionPlan) -> bool:
         """Whether the image is read in more places at a time than prefetchers follow."""
@@ -430,14 +424,11 @@ class Model(ConvolutionReads):
         """
         sizes = plan.sizes
         tiles = prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.parallel])
-        seconds = tiles * from_l2 / self.rates.read_l2.core
+        seconds = tiles * from_l2 / self.rates.read_l2.core + self._sums_moved(plan)
         if not self.is_scattered(plan):
             return seconds
         line = (L2_CYCLES + TLB_CYCLES) / self.core.l1_misses / self.clock
         return max(seconds, tiles * from_l2 / self.line * line)
-
-    def _bytes(self, access: Access) -> float:
-        return float(self.c.facts.buffers[access.buffer].bytes or 0)
 
     def _packing(self, packs: bool) -> float:
         """Seconds in which weights that are no constants are packed, in each call."""
@@ -451,26 +442,6 @@ class Model(ConvolutionReads):
         is_near = size / self.traffic.images_apart <= self.near_2
         rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
         return size / rate.core if halo else 0.0
-
-    @property
-    def _far_image(self) -> float:
-        """The bytes of the image that are not in L2 when a call begins: all of them where other kernels have run since."""
-        return (1.0 if self._others_go_by else self._far_share) * self._image_bytes
-
-    @cached_property
-    def _kept_weights(self) -> float:
-        """The bytes of weights that are in L2 when a call begins: none where constants of the whole program have gone by."""
-        return 0.0 if self._others_go_by else (1 - self._far_share) * self._weight_bytes
-
-    @cached_property
-    def _others_go_by(self) -> bool:
-        """
-        Whether the constants of a program leave L2 from call to call, and so what its kernels have used. (On two threads of a Granite Rapids core
-        ResNet-50 took 1.03 of the time with plans that counted on what had stayed.)
-        """
-        facts = self.c.facts
-        is_constant = facts.buffers[self.c.right.buffer].home is Home.CONSTANT
-        return is_constant and facts.constants > self.near_2
 
     @property
     def coming(self) -> float:

@@ -33,6 +33,8 @@ def asks_for_result(model: Model, plan: ConvolutionPlan) -> bool:
     of 512 at 28 x 28 and 7 x 7 took 0.96 to 0.98 of the time without hints, of 144 x 24 at 56 x 56 0.92; of 256 x 128 at 56 x 56, whose
     tiles have other rows than those before and compute long enough, 1.03.)
     """
+    if plan.depth:  # the result is written after all sums, along rows of its own
+        return False
     if not model.result_is_far or model.has_window or len(model.c.streams) > 1:
         return model.result_is_far
     if not model.traffic.has_rows_outside(plan):
@@ -104,7 +106,7 @@ def _with_blocks(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     """
     if not asks_for_blocks(model, plan):
         return replaced(plan, prefetch_block=False, block_by_parts=False)
-    if TIMES_ASKED * model.lines_of_block(plan) >= model.terms:
+    if TIMES_ASKED * model.lines_of_block(plan) >= model.terms_of_tile(plan):
         return replaced(plan, prefetch_block=True, block_by_parts=False)
     asking = replaced(plan, prefetch_block=True, block_by_parts=True)
     asking = replaced(asking, prefetch_terms=image_terms_ahead(model, asking))
@@ -117,7 +119,8 @@ def _comes_late(model: Model, plan: ConvolutionPlan) -> bool:
     Whether a block of weights comes so much later than its first tile is computed that parts of sums are worth it. (On Intel's Granite Rapids
     1024 outputs of 14 x 14, of which 14 tiles wait for a twentieth of their time, took 1.02 of the time where they asked by parts.)
     """
-    computing = model.terms * model.accumulators(plan) / model.core.fma_ports / model.clock
+    terms = model.terms_of_tile(plan)
+    computing = terms * model.accumulators(plan) / model.core.fma_ports / model.clock
     waiting = model.traffic.block(plan) / model.weights_rate - computing
     return waiting > BEYOND * model.traffic.tiles(plan) * computing
 
@@ -154,6 +157,7 @@ def terms_between_hints(model: Model, plan: ConvolutionPlan) -> int:
     *others, last = (model.extents[axis] for axis in plan.summed)
     if plan.written_out or any(extent > 1 for extent in others):
         return 0
+    last = plan.depth or last
     if last < 2 * BETWEEN_HINTS:  # those of which each asks for the next one
         return 0 if model.has_window or plan.block else plan.prefetch_terms
     hints = _hints_of_results(model, plan) + _hints_of_image(model, plan)

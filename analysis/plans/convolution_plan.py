@@ -23,6 +23,9 @@ class ConvolutionPlan:
             acc[tile] += image[m + window] * weights[n, summed]
           result = finished(acc)
 
+    Where an image is too large for what is next to it to stay near, the channels may go by in blocks around all of these loops: the sums
+    of all tiles are kept in a buffer from block to block, and finished after the last one.
+
     One axis of the tile is in vector lanes: output channels, with the image's elements broadcast and the weights
     in panels, or neighbouring elements of the result, with the weights broadcast. (Georganas et al., "Anatomy of
     High-Performance Deep Learning Convolutions on SIMD Architectures", SC 2018, have the former on blocked channels.)
@@ -91,6 +94,11 @@ class ConvolutionPlan:
     the image is read where it is, by loads of the lanes that are inside of it; the first and the last tile along the axis in lanes stand
     by themselves, so that the others need no masks
     """
+    depth: int = 0
+    """
+    channels, along the innermost summed axis, of which all tiles add up the products before any of them goes on to the next ones; 0 for all
+    of them. So much of the image and of a block of weights stays near meanwhile
+    """
     between_hints: int = 0
     """
     the terms of a part of a sum over channels alone, before each of which hints for the result, the next tile's part of the image and
@@ -137,6 +145,7 @@ class ConvolutionPlan:
         words += ["whose places share elements"] if self.shares_row else []
         words += ["whose places are written out"] if self.writes_row else []
         words += [f"{self.block} channels at a time"] if self.block else []
+        words += [f"sums in blocks of {self.depth} channels"] if self.depth else []
         outside = ", ".join(str(axis) for axis in self.outside)
         words += [f"blocks of weights inside of axes {outside}"] if outside else []
         words += [f"{self.at_a_time} of the last one at a time"] if self.at_a_time else []

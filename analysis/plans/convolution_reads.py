@@ -173,6 +173,8 @@ class ConvolutionReads:
         """
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
+        if plan.depth:
+            return self._read_in_blocks(plan)
         image, weights = self._touched_by_tile(plan)
         if image + weights <= self.near_1:
             return weights if self.traffic.has_rows_outside(plan) else image
@@ -180,6 +182,14 @@ class ConvolutionReads:
         if self.keeps_run(plan, terms):
             return image + weights
         return max(image + weights, self._run(plan, terms) * self.terms / terms)
+
+    def _read_in_blocks(self, plan: ConvolutionPlan) -> float:
+        """The same where sums go by blocks of channels: L1 keeps the weights of one, if it may, while all of the image goes by."""
+        terms = ((plan.summed[-1], plan.depth),)
+        image, weights = (self.touched(plan, one, terms) for one in (self.c.left, self.c.right))
+        if self.keeps_run(plan, plan.depth):
+            weights /= self.traffic.tiles(plan)
+        return self.traffic.depths(plan) * (image + weights)
 
     def hints_of_term(self, plan: ConvolutionPlan, wide: int, weights: Loads) -> float:
         """The hints of a term of a tile with so many elements in lanes."""
@@ -206,7 +216,7 @@ class ConvolutionReads:
         """Hints of a term for the next block of weights: one, or, of those that stand before each part of a sum, its share."""
         if not plan.block_by_parts:
             return float(plan.prefetch_block)
-        parts = self.terms // plan.between_hints
+        parts = self.terms_of_tile(plan) // plan.between_hints
         return ceil(self.lines_of_block(plan) / parts) / plan.between_hints
 
     def split_part(self, plan: ConvolutionPlan) -> float:
@@ -281,7 +291,11 @@ class ConvolutionReads:
 
     def terms_of_run(self, plan: ConvolutionPlan) -> int:
         """The iterations of the innermost loop of a sum."""
-        return max(1, plan.block or self.extents[plan.summed[-1]])
+        return max(1, plan.block or plan.depth or self.extents[plan.summed[-1]])
+
+    def terms_of_tile(self, plan: ConvolutionPlan) -> int:
+        """The terms that a tile adds up before another one is computed."""
+        return self.terms // self.traffic.depths(plan)
 
     def terms_of_channels(self, plan: ConvolutionPlan) -> int:
         """The terms in one run of the innermost loop over channels."""

@@ -43,7 +43,7 @@ class Traffic:
         """of how many convolutions by themselves there are weights"""
         self.images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
         self._entries = prod(self.extents[a] for a in c.batch)
-        self._known: dict[tuple[int, int, int, bool, Kept, float], Coming] = {}
+        self._known: dict[tuple[int, int, int, int, bool, Kept, float], Coming] = {}
 
     def _used(self, access: Access) -> float:
         """Bytes of an operand in the lines that are used: of strided rows and columns, others are between them."""
@@ -62,7 +62,7 @@ class Traffic:
         return size
 
     @cached_property
-    def _crowding(self) -> float:
+    def crowding(self) -> float:
         """
         Into which part of L2's sets the image's lines fall, as how many times more of the cache they take than they have bytes: those
         of every second pixel are all of even numbers, where pixels are lines, and use half of the sets.
@@ -80,7 +80,7 @@ class Traffic:
 
     def _image_taken(self, plan: ConvolutionPlan) -> float:
         """Bytes of L2 that the image takes, or its copy."""
-        return self.image * (1.0 if plan.halo else self._crowding)
+        return self.image * (1.0 if plan.halo else self.crowding)
 
     def blocks(self, plan: ConvolutionPlan) -> int:
         """In how many blocks tiles use the weights."""
@@ -100,6 +100,10 @@ class Traffic:
         if plan.at_a_time and axis == plan.outside[-1]:
             return -(-self.extents[axis] // plan.at_a_time)
         return self._tiles_along(plan, axis)
+
+    def depths(self, plan: ConvolutionPlan) -> int:
+        """In how many blocks of channels sums go by."""
+        return self.extents[plan.summed[-1]] // plan.depth if plan.depth else 1
 
     def has_rows_outside(self, plan: ConvolutionPlan) -> bool:
         """Whether all blocks of weights go by for each tile."""
@@ -136,7 +140,7 @@ class Traffic:
 
     def image_part(self, plan: ConvolutionPlan) -> float:
         """Bytes of L2 that the image takes, or the largest part of it that tiles go through for a block of weights."""
-        part = 1 / self.parts(plan)
+        part = 1 / self.parts(plan) / self.depths(plan)
         if plan.at_a_time:
             last = plan.outside[-1]
             part *= self._parts_along(plan, last) * plan.at_a_time / self.extents[last]
@@ -144,11 +148,12 @@ class Traffic:
 
     def block(self, plan: ConvolutionPlan) -> float:
         """Bytes of a block of weights."""
-        return self.weights / self.weights_apart / self.blocks(plan)
+        return self.weights / self.weights_apart / self.blocks(plan) / self.depths(plan)
 
     def coming(self, plan: ConvolutionPlan) -> Coming:
         """What comes from beyond L2 with a plan."""
-        goes = (self.tiles(plan), self.parts(plan), self.has_rows_outside(plan))
+        parts = self.parts(plan), self.depths(plan)
+        goes = (self.tiles(plan), *parts, self.has_rows_outside(plan))
         key = (self.blocks(plan), *goes, self._kept(plan), self._image_taken(plan))
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._found(*key)
@@ -160,22 +165,30 @@ class Traffic:
         have none that do.
         """
         level_2, tiles = self.core.cache(2), prod(self._tiles_along(plan, a) for a in self.c.m)
-        size = self.image / self.images_apart / tiles
+        size = self.image / self.images_apart / tiles / self.depths(plan)
         steps = {axis: abs(self.c.stride(self.c.left, axis) or 0) for axis in self.c.k}
         channels = max(steps, key=steps.__getitem__, default=None)
         if channels is None or plan.halo:
             return Kept(size, 1.0)
-        pieces, apart = self.extents[channels], steps[channels] * self.c.left_bytes
+        pieces = self.extents[channels] // self.depths(plan)
+        apart = steps[channels] * self.c.left_bytes
         width = max(min(int(size) // pieces, apart, level_2.way_bytes), 1)
         taken = bytes_taken(level_2, size, pieces, apart, width)
         return Kept(taken, round_up(width, level_2.line_bytes) / width)
 
     def _found(
-        self, blocks: int, tiles: int, parts: int, rows_outside: bool, kept: Kept, taken: float
+        self,
+        blocks: int,
+        tiles: int,
+        parts: int,
+        depths: int,
+        rows_outside: bool,
+        kept: Kept,
+        taken: float,
     ) -> Coming:
         entries = self._entries * parts
-        weights = self.weights / self.weights_apart
-        image, result = taken / self.images_apart / parts, self.result / entries
+        weights = self.weights / self.weights_apart / depths
+        image, result = taken / self.images_apart / parts / depths, self.result / entries
         used_again = weights if rows_outside else weights / blocks
         again = self._lost(used_again, (image + result / (weights / used_again)) / tiles)
         next_entry = self._lost(weights, image + result)
@@ -188,6 +201,11 @@ class Traffic:
         else:
             returns = (1 + (blocks - 1) * lost) * (1 + (kept.lines - 1) * back)
         return Coming(self.weights * times, self.image * returns, lost, tiles)
+
+    def sums_lost(self, plan: ConvolutionPlan) -> float:
+        """The part of all sums that L2 does not keep from one block of channels to the next."""
+        passing = self._image_taken(plan) + self.weights
+        return self._lost(self.result, passing / self.depths(plan))
 
     def _lost(self, size: float, streamed: float) -> float:
         """The part of so many bytes, used in turn, that L2 does not keep while so many others go by."""

@@ -153,7 +153,8 @@ def test_many_tiles_ask_for_the_next_block_of_weights_by_parts(
     low = sw.jit(lambda x: sw.conv(x, weights), target=target).lower(x)
     found = convolution_of(low)
     model, (first, *_) = Model(found, target), convolution.propose(found, target, 1)
-    plan = replace(first, tile=((found.m[-1], 5), (found.n[-1], 16)), packs=True, outside=())
+    tile = (found.m[-1], 5), (found.n[-1], 16)
+    plan = replace(first, tile=tile, packs=True, outside=(), depth=0)
     plan = with_hints(model, plan)
     assert plan.prefetch_block == (parts > 0) and plan.between_hints == parts
     if not parts:
