@@ -316,13 +316,15 @@ class Model(ConvolutionResidence):
     @cached_property
     def may_have_depths(self) -> bool:
         """
-        Whether sums may go by blocks of channels, around all tiles: those of one convolution through no window, whose image does not stay in L2
-        beside the largest block of weights that tiles of the most vectors have.
+        Whether sums may go by blocks of channels, around all tiles: those of one convolution through no window. L2 keeps all sums, but not the
+        image beside the largest block of weights that tiles of the most vectors have, nor all weights, which go by for each tile else.
         """
         c, traffic = self.c, self.traffic
         several = [axis for axis in c.k if self.extents[axis] > 1]
         is_one = not any(self.extents[axis] > 1 for axis in c.batch)
         if self.has_window or len(several) != 1 or not is_one or c.initialised is None:
+            return False
+        if self.weights_stay or traffic.result > self.near_2:
             return False
         block = traffic.weights * min(1.0, MOST_VECTORS * self.lanes / c.extent(c.n))
         is_far = traffic.image * traffic.crowding + block > self.near_2

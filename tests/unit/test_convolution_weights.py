@@ -90,3 +90,18 @@ def test_what_other_kernels_have_used_leaves_nothing_of_an_image_in_l2():
     alone, beside = (dict(Model(c, target).cost(plan).terms) for c in (found, program))
     assert 0 < alone["writing"] < 0.9 * beside["writing"]
     assert alone["streaming"] < beside["streaming"]
+
+
+def test_own_weights_do_not_go_by_twice():
+    """Constants are counted to the next power of two, 2 MiB for 1.6 MB: those of other kernels may be none. Of 64 MiB they are."""
+    found = convolution_of(convolved((1, 320, 7, 7), (1280, 320, 1, 1)))
+    target = Target.of("x86-64-v3:l2=2M")
+    alone, counted, program = (
+        dict(Model(c, target).cost(convolution.propose(found, target)[0]).terms)
+        for c in (
+            replace(found, facts=replace(found.facts, constants=bytes_))
+            for bytes_ in (0, 2 << 20, 64 << 20)
+        )
+    )
+    assert counted == alone
+    assert 0 < alone["streaming"] < program["streaming"]
