@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from xdsl.dialects import arith
+
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
 from ..analysis.plans.computed_operands import (
     keeps_rows,
@@ -393,9 +395,12 @@ class _Tiles(ContractionLoops):
             write_out(s, loop)
         if self.finish is not None and not self.is_deep:
             write_out_finish(s, self.finish.row, self.c)
-        # Masks of ragged columns and the term that is left of pairs take registers, too: with both, LLVM spilled sums.
+        # What is left of pairs takes registers, and so do masks of ragged columns and products of integers before they are
+        # added: LLVM spilled sums with both of the former, and more of integers.
         is_masked = self.n % self.plan.nr != 0 and not self.plan.peel_n
-        in_pairs = self.plan.asks_in_terms and not (is_masked and (self.k | self.plan.kc) % 2)
+        has_room = not (is_masked and (self.k | self.plan.kc) % 2)
+        is_fused = arith.MulfOp.name in dict(self.c.statement.operations)
+        in_pairs = self.plan.asks_in_terms and has_room and is_fused
         terms = terms_of_product(self.core, self.plan.mr, self.vectors, in_pairs=in_pairs)
         for loop in self.whole_sums:  # those of tiles at the edges run seldom
             write_out_terms(s, self.hints.terms(loop), terms)

@@ -122,11 +122,14 @@ def _has_two_terms(m: int, n: int, k: int, target: str) -> bool:
 
 
 def test_two_terms_stand_between_hints_where_control_takes_ports():
-    """In tiles that are long beside their control, too; not where a term is left of pairs, and columns are masked."""
+    """In tiles that are long beside their control, too; not where a term is left of pairs, and columns are masked, nor of integers."""
     assert _has_two_terms(512, 512, 512, "icelake-server")
     assert _has_two_terms(300, 336, 301, "sapphire-rapids")
     assert not _has_two_terms(300, 333, 301, "sapphire-rapids")
     assert not _has_two_terms(512, 512, 512, "znver4")
+    a = np.zeros((512, 512), np.int8)
+    low = sw.jit(lambda a, b: a @ b, target="icelake-server").lower(a, a)
+    assert "prefetch" in low.script() and "factor = 2" not in low.script()
 
 
 def test_b_is_read_as_it_is_where_its_rows_stream():
