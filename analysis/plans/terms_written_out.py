@@ -27,7 +27,7 @@ moves no loads across these; without them it loaded for both terms at once, and 
 
 Half of the control is worth more than its share of the ports: Intel's cores lower their clock by what they do beside multiply-adds of full
 vectors. (On Granite Rapids these alone ran at 3.6 GHz, in a tile of 9 x 48 with all in L1 at 3.3, and with B coming from L2 at 3.1 to
-3.3. Products of 384, 512, 768 and 1024 took 0.955, 0.966, 0.953 and 0.98 of the time with two terms, and 0.995 with four.)
+3.3. Products of 384, 512, 768 and 1024 took 0.960, 0.966, 0.952 and 0.982 of the time with two terms, one of 512 0.995 with four.)
 """
 
 BETWEEN_HINTS = 32
