@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from xdsl.dialects import arith
+
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
 from ..analysis.plans.computed_operands import (
     keeps_rows,
@@ -19,6 +21,7 @@ from ..analysis.plans.computed_operands import (
 from ..analysis.plans.contraction_plan import ContractionPlan
 from ..analysis.plans.lanes import block_lanes
 from ..analysis.plans.row_nests import nests_of
+from ..analysis.plans.terms_written_out import terms_of_product
 from ..targets.core import LINE_BYTES
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
@@ -37,7 +40,7 @@ from .register_tile import (
     vector_span,
     write_out,
     write_out_finish,
-    write_out_sum,
+    write_out_terms,
 )
 from .session import Session
 from .tile_hints import Hints
@@ -392,5 +395,12 @@ class _Tiles(ContractionLoops):
             write_out(s, loop)
         if self.finish is not None and not self.is_deep:
             write_out_finish(s, self.finish.row, self.c)
+        # What is left of pairs takes registers, and so do masks of ragged columns and products of integers before they are
+        # added: LLVM spilled sums with both of the former, and more of integers.
+        is_masked = self.n % self.plan.nr != 0 and not self.plan.peel_n
+        has_room = not (is_masked and (self.k | self.plan.kc) % 2)
+        is_fused = arith.MulfOp.name in dict(self.c.statement.operations)
+        in_pairs = self.plan.asks_in_terms and has_room and is_fused
+        terms = terms_of_product(self.core, self.plan.mr, self.vectors, in_pairs=in_pairs)
         for loop in self.whole_sums:  # those of tiles at the edges run seldom
-            write_out_sum(s, self.hints.terms(loop), self.plan.mr, self.vectors, self.core)
+            write_out_terms(s, self.hints.terms(loop), terms)

@@ -440,7 +440,7 @@ class ConvolutionTiles:
         if vectors == 1 or rows * vectors + kept + 2 > self.core.vector_registers:
             return
         for loop in loops:
-            write_out_terms(self.s, loop, cycles, CONTROL_SHARE)
+            write_out_terms(self.s, loop, terms_written_out(cycles, CONTROL_SHARE))
 
     def _is_few(self, channels: int, cycles: float) -> bool:
         """Whether a loop over channels, each of so many cycles, is too short for some to be written out in an iteration."""

@@ -7,9 +7,7 @@ from dataclasses import replace
 from ..analysis.facts import Contraction
 from ..analysis.plans.contraction_problem import is_finish_written_out
 from ..analysis.plans.cost import round_up
-from ..analysis.plans.terms_written_out import CONTROL_SHARE, can_write_out, terms_written_out
 from ..frozen import frozen
-from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import StagedBuffer
 from .session import Session
@@ -95,20 +93,8 @@ def write_out_finish(s: Session, rows: LoopHandle, contraction: Contraction) -> 
             write_out(s, loop)
 
 
-def write_out_sum(s: Session, loop: LoopHandle, mr: int, vectors: int, core: Core) -> None:
-    """Write out terms of a tile's sum, where that can be done in registers."""
-    if can_write_out(core, mr, vectors):
-        write_out_terms(s, loop, mr * vectors / core.fma_ports)
-
-
-def write_out_terms(
-    s: Session, loop: LoopHandle, cycles: float, share: float = CONTROL_SHARE
-) -> None:
-    """
-    Write out terms of the sum, each of which takes so many cycles of multiply-adds, until the loop's control is
-    little beside them.
-    """
-    count = terms_written_out(cycles, share)
+def write_out_terms(s: Session, loop: LoopHandle, count: int) -> None:
+    """Write out so many terms of a tile's sum in an iteration, if there are at least two such iterations."""
     if count > 1 and not loop.is_gone and loop.trips is not None and loop.trips >= 2 * count:
         s.unroll(loop, count)
 

@@ -69,6 +69,11 @@ class ContractionPlan:
     sums_in: str = ""
     """the type in which KC products of integers are added up, where that is exact; else their own"""
 
+    @property
+    def asks_in_terms(self) -> bool:
+        """Whether each term of the tiles asks for what later ones read of B; hints for rows that the first tiles pack stand in these alone."""
+        return bool(self.prefetch_panel_terms or (self.prefetch_terms and not self.pack_in_tiles))
+
     def peels_in_block(self, n: int) -> bool:
         """Whether the last of `n` columns, fewer than a tile has, are in a block of columns with others."""
         return self.peel_n and self.nc < n and n % self.nc != n % self.nr

@@ -20,6 +20,16 @@ take multiply-adds, so that it is a fifth if ports are given at random; they are
 Intel's Granite Rapids tiles of 4 x 24, one term at a time, reach 0.96 of those of 6 x 16, two; those of 5 x 16, four, 0.98.)
 """
 
+TWO_TERMS = 2
+"""
+Terms of a product's tile that an iteration has at least where its control has ports of multiply-adds, and hints stand in each term. (LLVM
+moves no loads across these; without them it loaded for both terms at once, and spilled sums of tiles that leave few registers.)
+
+Half of the control is worth more than its share of the ports: Intel's cores lower their clock by what they do beside multiply-adds of full
+vectors. (On Granite Rapids these alone ran at 3.6 GHz, in a tile of 9 x 48 with all in L1 at 3.3, and with B coming from L2 at 3.1 to
+3.3. Products of 384, 512, 768 and 1024 took 0.960, 0.966, 0.952 and 0.982 of the time with two terms, one of 512 0.995 with four.)
+"""
+
 BETWEEN_HINTS = 32
 """
 Terms of a tile's sums between hints for pieces that are apart in memory, as rows are. The address of such a hint takes about as
@@ -71,6 +81,14 @@ def terms_written_out(cycles: float, share: float = CONTROL_SHARE) -> int:
     while count * cycles * share < CONTROL:
         count *= 2
     return count
+
+
+def terms_of_product(core: Core, rows: int, vectors: int, *, in_pairs: bool) -> int:
+    """The same of a product's tile, whose terms may stand `in_pairs` (see `TWO_TERMS`); 1 where there are no registers for more."""
+    if not can_write_out(core, rows, vectors):
+        return 1
+    count = terms_written_out(rows * vectors / core.fma_ports)
+    return max(count, TWO_TERMS) if in_pairs and not core.add_ports else count
 
 
 def can_write_out(core: Core, rows: int, vectors: int) -> bool:

@@ -18,6 +18,7 @@ from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
 from stepwell.analysis.plans.cost import lost_part
 from stepwell.analysis.plans.kernel_cost import contraction_plans
+from stepwell.analysis.plans.terms_written_out import terms_of_product
 from stepwell.dialects import loop
 from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
@@ -136,7 +137,8 @@ def test_hints_of_short_sums_go_on_with_the_next_panel(terms: int, goes_on: bool
     )  # fmt: skip
     assert schedule_with(module, kernel, replace(choice, plan=plan), Target.of("host"))
     hints = [op for op in kernel.walk() if isinstance(op, loop.PrefetchOp)]
-    assert len(hints) == 2 and found.extent(found.k) == terms
+    written_out = terms_of_product(Target.of("host").core, 6, 4, in_pairs=True)
+    assert len(hints) == written_out + 1 and found.extent(found.k) == terms
     for hint in hints:
         row, column = hint.map.data.results
         assert (f"floordiv {terms}" in f"{row} {column}") == goes_on

@@ -16,8 +16,8 @@
 // V3-STACK-NOT:     (%rsp)
 // V3-STACK:         {{j(ne|b)}}
 
-// Fourteen rows of two.
-// V4-COUNT-28:   vfmadd231ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm{{[0-9]+$}}
+// Fourteen rows of two, and two steps.
+// V4-COUNT-56:   vfmadd231ps %zmm{{[0-9]+}}, %zmm{{[0-9]+}}, %zmm{{[0-9]+$}}
 // V4-NOT:        vfmadd
 // V4:            {{j(ne|b)}}
 
