@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from ..dialects import loop
+
+OperationT = TypeVar("OperationT", bound=Operation)
 
 INTEGER_DIVISIONS = (
     arith.DivSIOp,
@@ -56,6 +58,11 @@ def blocks_in(op: Operation) -> list[Block]:
 def has_any_of(operations: Iterable[Operation], kinds: Collection[type[Operation]]) -> bool:
     """Whether one of the operations is of one of these kinds: asked at once, what the most passes look for is rarely there."""
     return not set(map(type, operations)).isdisjoint(kinds)
+
+
+def operations_of_kind(op: Operation, kind: type[OperationT]) -> list[OperationT]:
+    """Those of `operations_in` of one class: as `operations_of_kinds`."""
+    return [inner for inner in operations_in(op) if type(inner) is kind]
 
 
 def operations_inside(block: Block) -> list[Operation]:

@@ -12,6 +12,9 @@ def collector_paused() -> Generator[None]:
     """
     Without collections of cyclic garbage. IR is cyclic and made by the hundred thousand: the collector would
     walk a module again and again while a pass builds it, and find nothing.
+
+    What was made meanwhile is collected as young objects afterwards. The collector by itself would do so at the next object,
+    and take it as the time to walk all that is imported as well, whenever it has counted enough collections.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -19,6 +22,8 @@ def collector_paused() -> Generator[None]:
         yield
     finally:
         if was_enabled:
+            if gc.get_count()[0] > gc.get_threshold()[0]:
+                collect_youngest()
             gc.enable()
 
 

@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.collapsible import Collapse, Runs, plan_collapse
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import loop, te
 from ...dialects.shaped import Tensor, memref_type, tensor_type
 from ..stepwell_pass import StepwellPass
@@ -41,7 +41,7 @@ class TeCollapsePass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
+        for kernel in operations_of_kind(op, te.KernelOp):
             # What is needed of a result is said along its axes.
             plan = None if loop.NEEDED in kernel.attributes else plan_collapse(kernel)
             if plan is not None:

@@ -24,7 +24,7 @@ from ...analysis.cost import is_data_movement
 from ...analysis.fusion.blocks_of_steps import steps_of_block
 from ...analysis.fusion.loop_operands import WAITING, ComputedOperand, plan_operand
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import loop, te
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.index_maps import dims, reshape_indices
@@ -51,7 +51,7 @@ class TeComputeInLoopsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
+        for kernel in operations_of_kind(op, te.KernelOp):
             if (loops := _only_loops(kernel)) is not None:
                 _compute_operands(kernel, loops)
 

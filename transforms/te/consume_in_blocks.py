@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.fusion.blocks_of_steps import BlocksPlan, Follower, plan_blocks
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import loop, te
 from ...dialects.affine_bounds import Range, bounds, linear_form
 from ...dialects.shaped import tensor_type
@@ -40,7 +40,7 @@ class TeConsumeInBlocksPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
+        for kernel in operations_of_kind(op, te.KernelOp):
             plan = None if kernel.parent is None else plan_blocks(kernel)
             name = kernel.kernel_name.data
             if isinstance(plan, str):

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.cost import CHEAP, body_cost
 from ...analysis.fusion.loop_operands import runs_in
 from ...analysis.levels import Level
-from ...analysis.operations import is_before, operations_in, used_from_above
+from ...analysis.operations import is_before, operations_of_kind, used_from_above
 from ...dialects import loop, te
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import is_float
@@ -50,7 +50,7 @@ class TeConsumeInLoopsPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         is_strict = fp_contract(self.fp) == "strict"
-        for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
+        for kernel in operations_of_kind(op, te.KernelOp):
             found = CarriedLoops.of(kernel) if kernel.parent is not None else None
             while found is not None:
                 plan = plan_consumption(found, is_strict)

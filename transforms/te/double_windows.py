@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
 from ...analysis.moving_extremes import MovingExtreme, find_moving_extreme
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import loop, te
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import LoopKind
@@ -53,7 +53,7 @@ class TeDoubleWindowsPass(StepwellPass):
     target: str | Target = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
+        for kernel in operations_of_kind(op, te.KernelOp):
             while kernel is not None and not kernel.destinations:
                 found = find_moving_extreme(kernel)
                 if found is None:

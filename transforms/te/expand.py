@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.expandable import Expansion, find_expansion
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import te
 from ...dialects.shaped import memref_type, tensor_type
 from ..stepwell_pass import StepwellPass
@@ -32,7 +32,7 @@ class TeExpandPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]:
+        for kernel in operations_of_kind(op, te.KernelOp):
             if not kernel.destinations:
                 continue
             while (found := find_expansion(kernel)) is not None:

@@ -20,7 +20,7 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...analysis.recastable import is_recastable
 from ...dialects import te
 from ...dialects.shaped import memref_type, tensor_type
@@ -43,8 +43,8 @@ class TeFlattenOperandsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in operations_in(op):
-            if isinstance(kernel, te.KernelOp) and kernel.destinations:
+        for kernel in operations_of_kind(op, te.KernelOp):
+            if kernel.destinations:
                 while (found := find_flattening(kernel)) is not None:
                     _flatten(kernel, found)
 

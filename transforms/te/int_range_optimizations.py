@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...analysis.integer_ranges import IntegerRanges
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import te
 from ...frozen import frozen
 from ..stepwell_pass import StepwellPass
@@ -33,9 +33,8 @@ class TeIntRangeOptimizationsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for compute in operations_in(op):
-            if isinstance(compute, te.ComputeOp):
-                _optimize(compute)
+        for compute in operations_of_kind(op, te.ComputeOp):
+            _optimize(compute)
 
 
 def _optimize(compute: te.ComputeOp) -> None:

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.levels import Level
-from ...analysis.operations import comes_after, is_before, operations_in, operations_of
+from ...analysis.operations import comes_after, is_before, operations_of, operations_of_kind
 from ...dialects import loop, te
 from ...dialects.dtypes import is_float
 from ...frozen import frozen
@@ -41,7 +41,7 @@ class TeMergeLoopsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = [inner for inner in operations_in(op) if isinstance(inner, te.KernelOp)]
+        kernels = operations_of_kind(op, te.KernelOp)
         waiting_in: dict[Block | None, list[te.KernelOp]] = {}
         for kernel in kernels:
             found = CarriedLoops.of(kernel)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp
 
 from ...analysis.levels import Level
 from ...analysis.needed_parts import needed_parts
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import loop, te
 from ..remarks import remark
 from ..stepwell_pass import StepwellPass
@@ -27,7 +27,7 @@ class TeNarrowStepsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for scan in [inner for inner in operations_in(op) if isinstance(inner, te.ScanOp)]:
+        for scan in operations_of_kind(op, te.ScanOp):
             for parts in needed_parts(scan):
                 parts.kernel.attributes[loop.NEEDED] = ArrayAttr(map(AffineMapAttr, parts.maps))
                 name = parts.kernel.kernel_name.data

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from ...analysis.fusion.factors import is_in_any_order
 from ...analysis.interleaved import MOST_APART
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import te
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import bit_width
@@ -57,7 +57,7 @@ class TeReduceRowsFirstPass(StepwellPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         any_order, target = fp_contract(self.fp) != "strict", Target.of(self.target)
-        for compute in [each for each in operations_in(op) if isinstance(each, te.ComputeOp)]:
+        for compute in operations_of_kind(op, te.ComputeOp):
             columns = _columns_of_blocks(compute)
             if columns is None or not _is_less(compute, columns, target):
                 continue

@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.cost import CHEAP, body_cost
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in, used_from_above
+from ...analysis.operations import operations_of_kind, used_from_above
 from ...dialects import te
 from ..stepwell_pass import StepwellPass
 
@@ -28,7 +28,7 @@ class TeSinkIntoRegionsPass(StepwellPass):
     level_out = Level.TE
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for compute in [c for c in operations_in(op) if isinstance(c, te.ComputeOp)]:
+        for compute in operations_of_kind(op, te.ComputeOp):
             if not compute.reads and _is_cheap(compute):
                 _sink(compute)
 

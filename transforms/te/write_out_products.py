@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.cost import WRITTEN_OUT, is_contraction
 from ...analysis.interleaved import MOST_APART
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import te
 from ...dialects.dtypes import is_narrow_float
 from ...dialects.shaped import tensor_type
@@ -50,8 +50,8 @@ class TeWriteOutProductsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        for compute in operations_in(op):
-            if isinstance(compute, te.ComputeOp) and is_written_out(compute):
+        for compute in operations_of_kind(op, te.ComputeOp):
+            if is_written_out(compute):
                 _write_out(compute)
 
 
@@ -61,7 +61,10 @@ def is_written_out(compute: te.ComputeOp) -> bool:
     many pairs of matrices that are all so small.
     """
     extents, count = compute.static_extents, len(compute.parallel)
-    if not is_contraction(compute) or len(compute.reads) != 2 or DYNAMIC_INDEX in extents:
+    terms = prod(extents[count:])
+    if not 0 < terms <= MOST_APART or DYNAMIC_INDEX in extents:
+        return False
+    if not is_contraction(compute) or len(compute.reads) != 2:
         return False
     if any(read.map is None or read.pad is not None for read in compute.reads):
         return False
@@ -69,7 +72,6 @@ def is_written_out(compute: te.ComputeOp) -> bool:
         return False
     moved = (read.map.used_dims() for read in compute.reads if read.map is not None)
     sides = [{n for n in dims if n < count} for dims in moved]
-    terms = prod(extents[count:])
     if batch := sides[0] & sides[1]:
         sizes = (terms, *(prod(extents[n] for n in side - batch) for side in sides))
         return prod(extents[n] for n in batch) >= WRITTEN_OUT**2 and all(
@@ -81,11 +83,7 @@ def is_written_out(compute: te.ComputeOp) -> bool:
         return False
     columns = prod(extents[n] for n in numbers)
     most = WRITTEN_OUT if _is_reduced(compute) else MOST_APART
-    return (
-        prod(extents[n] for n in rows) >= WRITTEN_OUT**2
-        and 0 < terms <= MOST_APART
-        and 0 < columns <= most
-    )
+    return prod(extents[n] for n in rows) >= WRITTEN_OUT**2 and 0 < columns <= most
 
 
 def _is_reduced(compute: te.ComputeOp) -> bool:

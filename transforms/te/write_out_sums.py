@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.cost import WRITTEN_OUT, is_contraction, is_data_movement
 from ...analysis.interleaved import MOST_APART
 from ...analysis.levels import Level
-from ...analysis.operations import operations_in
+from ...analysis.operations import operations_of_kind
 from ...dialects import te
 from ...dialects.affine_bounds import linear_form
 from ...dialects.dtypes import is_narrow_float
@@ -54,8 +54,8 @@ class TeWriteOutSumsPass(StepwellPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if fp_contract(self.fp) == "strict":
             return
-        for compute in operations_in(op):
-            if isinstance(compute, te.ComputeOp) and has_few_long_sums(compute):
+        for compute in operations_of_kind(op, te.ComputeOp):
+            if has_few_long_sums(compute):
                 _write_out(compute)
 
 
