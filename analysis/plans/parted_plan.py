@@ -1,0 +1,91 @@
+"""
+Plans for products whose columns are in two parts, each with tiles of its own: those of whole vectors, and the few that are left.
+
+Of an image of 14 x 14 pixels 192 fill vectors, and 4 are left. In vectors of their own these would take as long as 16, and outputs in lanes
+for all would have to leave across their lanes. Apart, the few have outputs in lanes, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...frozen import frozen
+from ...targets.target import Target
+from ..facts import Access, Contraction, Home, KernelFacts, Statement
+from .contraction_plan import ContractionPlan
+from .convolution_plan import ConvolutionPlan
+
+OnePlan = ContractionPlan | ConvolutionPlan
+
+
+@frozen
+class PartedPlan:
+    """The first columns by one plan, and the rest by another; weights are packed for both when the program is loaded."""
+
+    columns: int
+    """of the first part: whole vectors"""
+    first: OnePlan
+    rest: OnePlan
+
+    @property
+    def parts(self) -> tuple[OnePlan, OnePlan]:
+        return self.first, self.rest
+
+    def __str__(self) -> str:
+        return f"columns 0 to {self.columns}: {self.first}; the others: {self.rest}"
+
+
+def columns_of_vectors(c: Contraction, target: Target) -> int | None:
+    """
+    How many columns of a product fill vectors, where some are left, and the rows' operand is constant, so that it may be packed for
+    both parts when the program is loaded; None for other products.
+    """
+    facts, lanes, columns = c.facts, target.core.lanes(c.result_bytes), c.extent(c.n[-1:])
+    if facts.buffers[c.left.buffer].home is not Home.CONSTANT or c.computed:
+        return None
+    own = [n for n in (c.initialised, c.number, c.finished) if n is not None]
+    is_in_order = c.parallel == tuple(range(len(c.parallel)))
+    if not is_in_order or own != list(range(len(facts.statements))):
+        return None
+    if columns < lanes or columns % lanes == 0 or c.stride(c.result, c.n[-1]) != 1:
+        return None
+    return columns // lanes * lanes
+
+
+def column_axes(c: Contraction) -> list[int]:
+    """Which axis of each statement goes along the columns: those that initialise or finish the result have its axes in its order."""
+    column, places = c.n[-1], {axis: c.result.dimension_of(axis) or 0 for axis in c.parallel}
+    number = sorted(places.values()).index(places[column])
+    return [column if n == c.number else number for n in range(len(c.facts.statements))]
+
+
+def part_of(facts: KernelFacts, axes: Sequence[int], extent: int, begin: int = 0) -> KernelFacts:
+    """
+    The facts of so many columns alone, which begin at one of those of `facts` and are counted from there; `axes` are the ones of each
+    statement that go along them.
+    """
+    pairs = zip(facts.statements, axes, strict=True)
+    return replace(
+        facts, statements=tuple(_part(each, axis, extent, begin) for each, axis in pairs)
+    )
+
+
+def _part(statement: Statement, axis: int, extent: int, begin: int) -> Statement:
+    axes = list(statement.axes)
+    axes[axis] = replace(axes[axis], extent=extent)
+    return replace(
+        statement,
+        axes=tuple(axes),
+        reads=tuple(_counted(read, axis, begin) for read in statement.reads),
+        write=_counted(statement.write, axis, begin),
+    )
+
+
+def _counted(access: Access, axis: int, begin: int) -> Access:
+    """An access whose subscripts are without what an axis adds before its first column."""
+    subscripts = (
+        s and replace(s, constant=s.constant - begin * s.coefficients[axis])
+        for s in access.subscripts
+    )
+    return replace(access, subscripts=tuple(subscripts))
