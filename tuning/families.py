@@ -132,7 +132,10 @@ class Contractions:
         if isinstance(plan, PartedPlan):
             whole = only_contraction(kernel.facts, find_contractions(kernel.facts))
             assert whole is not None, "a plan of this family is for a contraction"
-            for part, own in zip(plan.parts, part_columns(s, plan, kernel, whole), strict=True):
+            parts = zip(plan.parts, part_columns(s, plan, kernel, whole), strict=True)
+            for part, own in reversed(
+                [*parts]
+            ):  # a rest of one column has no loop after the first steps
                 self._tiles(s, part, own, target)
             run_on_threads(s, target, choice.seconds)
             return

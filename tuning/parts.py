@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis.facts import Contraction, LoopFacts, facts_of_loops
-from ..analysis.plans.parted_plan import PartedPlan, column_axes, part_of
+from ..analysis.plans.parted_plan import PartedPlan, column_axes, with_columns
 from .distribution import distribute_loops
 from .session import Session
 
@@ -29,6 +29,7 @@ def part_columns(
         column = loop
     distribute_loops(s)
     s.normalize(s.name)
+    s.take_apart()
     made = facts_of_loops(s.nest.function)
     return (
         _part(made, slice(count), axes, plan.columns, 0),
@@ -41,7 +42,7 @@ def _part(kernel: LoopFacts, which: slice, axes: list[int], extent: int, begin: 
     facts = replace(kernel.facts, statements=kernel.facts.statements[which])
     return replace(
         kernel,
-        facts=part_of(facts, axes, extent, begin),
+        facts=with_columns(facts, axes, extent, begin),
         loops=kernel.loops[which],
         stores=kernel.stores[which],
         loads=kernel.loads[which],

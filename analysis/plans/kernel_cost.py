@@ -28,7 +28,7 @@ from .convolution_plan import ConvolutionPlan
 from .convolution_threads import ASKED
 from .cost import Cost, cost_of
 from .dot_products import DotProductPlan
-from .parted_plan import PartedPlan, column_axes, columns_of_vectors, part_of
+from .parted_plan import PartedPlan, columns_of_vectors, part_of
 
 AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan | PartedPlan
 
@@ -86,7 +86,7 @@ def _in_parts(c: Contraction, target: Target) -> list[tuple[PartedPlan, Cost]]:
     terms: dict[str, float] = {}
     due = 0.0
     for extent in (columns, c.extent(c.n[-1:]) - columns):
-        part = part_of(c.facts, column_axes(c), extent)
+        part = part_of(c, extent)
         tiled = (
             (plan, cost)
             for plan, cost in contraction_plans(part, target, TRIED)

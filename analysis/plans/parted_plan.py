@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...frozen import frozen
 from ...targets.target import Target
-from ..facts import Access, Contraction, Home, KernelFacts, Statement
+from ..facts import Access, BufferFacts, Contraction, Home, KernelFacts, Statement
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
 
@@ -48,6 +48,8 @@ def columns_of_vectors(c: Contraction, target: Target) -> int | None:
     is_in_order = c.parallel == tuple(range(len(c.parallel)))
     if not is_in_order or own != list(range(len(facts.statements))):
         return None
+    if any(1 in (each.extents or (1,)) for each in facts.statements):  # such loops go
+        return None
     if columns < lanes or columns % lanes == 0 or c.stride(c.result, c.n[-1]) != 1:
         return None
     return columns // lanes * lanes
@@ -60,15 +62,32 @@ def column_axes(c: Contraction) -> list[int]:
     return [column if n == c.number else number for n in range(len(c.facts.statements))]
 
 
-def part_of(facts: KernelFacts, axes: Sequence[int], extent: int, begin: int = 0) -> KernelFacts:
-    """
-    The facts of so many columns alone, which begin at one of those of `facts` and are counted from there; `axes` are the ones of each
-    statement that go along them.
-    """
-    pairs = zip(facts.statements, axes, strict=True)
-    return replace(
-        facts, statements=tuple(_part(each, axis, extent, begin) for each, axis in pairs)
-    )
+def part_of(c: Contraction, extent: int, begin: int = 0) -> KernelFacts:
+    """The facts of a product's kernel with so many of its columns alone, which are counted from where they begin."""
+    return with_columns(c.facts, column_axes(c), extent, begin)
+
+
+def with_columns(
+    facts: KernelFacts, axes: Sequence[int], extent: int, begin: int = 0
+) -> KernelFacts:
+    """The same of facts whose statements have these axes along the columns."""
+    buffers = list(facts.buffers)
+    pairs = list(zip(facts.statements, axes, strict=True))
+    for statement, axis in pairs:
+        for access in statement.accesses:
+            buffers[access.buffer] = _narrowed(buffers[access.buffer], access, axis, extent)
+    statements = tuple(_part(each, axis, extent, begin) for each, axis in pairs)
+    return replace(facts, buffers=tuple(buffers), statements=statements)
+
+
+def _narrowed(buffer: BufferFacts, access: Access, axis: int, extent: int) -> BufferFacts:
+    """A buffer of which so many columns are used, which lie as far apart as before."""
+    dimension = access.dimension_of(axis)
+    if dimension is None:
+        return buffer
+    shape = list(buffer.shape)
+    shape[dimension] = extent
+    return replace(buffer, shape=tuple(shape))
 
 
 def _part(statement: Statement, axis: int, extent: int, begin: int) -> Statement:
