@@ -28,7 +28,7 @@ from .convolution_plan import ConvolutionPlan
 from .convolution_threads import ASKED
 from .cost import Cost, cost_of
 from .dot_products import DotProductPlan
-from .parted_plan import PartedPlan, columns_of_vectors, part_of
+from .parted_plan import PartedPlan, columns_of_vectors, part_of, waiting_for_weights
 
 AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan | PartedPlan
 
@@ -97,9 +97,11 @@ def _in_parts(c: Contraction, target: Target) -> list[tuple[PartedPlan, Cost]]:
         plan, cost = found
         plans.append(plan)
         due += cost.due
-        for name, seconds in cost.terms:
+        (alone,) = find_contractions(part)
+        waiting = waiting_for_weights(c, alone, cost.seconds, target)
+        for name, seconds in (*cost.terms, ("weights for both parts", waiting)):
             terms[name] = terms.get(name, 0.0) + seconds
-    due += CODE_TWICE * sum(terms.values())
+    due += 2 * CODE_TWICE * sum(terms.values())  # of tiles and of packing
     return [(PartedPlan(columns, *plans), Cost(tuple(terms.items()), due))]
 
 

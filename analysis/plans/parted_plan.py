@@ -15,6 +15,7 @@ from ...targets.target import Target
 from ..facts import Access, BufferFacts, Contraction, Home, KernelFacts, Statement
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
+from .cost import beyond_share, kept_bytes, unhidden_part
 
 OnePlan = ContractionPlan | ConvolutionPlan
 
@@ -60,6 +61,27 @@ def column_axes(c: Contraction) -> list[int]:
     column, places = c.n[-1], {axis: c.result.dimension_of(axis) or 0 for axis in c.parallel}
     number = sorted(places.values()).index(places[column])
     return [column if n == c.number else number for n in range(len(c.facts.statements))]
+
+
+def waiting_for_weights(c: Contraction, part: Contraction, seconds: float, target: Target) -> float:
+    """
+    Seconds in which a part that takes so many waits for its copy of the weights, beyond what is known of it as a kernel by itself: both copies
+    go by in a call, so that more of each leaves L2 until the next one, and all of it where constants of the whole program do.
+    """
+    core, last = target.core, target.core.caches[-1]
+    near = kept_bytes(core.cache(2))
+    weights = c.extent((*c.m, *c.k)) * c.left_bytes
+    if c.facts.constants > near:
+        missing = 1.0
+    else:
+        others = c.extent((*c.n, *c.k)) * c.right_bytes + c.extent(c.parallel) * c.result_bytes
+        known = part.extent((*part.n, *part.k)) * c.right_bytes
+        known += part.extent(part.parallel) * c.result_bytes + weights
+        missing = beyond_share(near, 2 * weights + others) - beyond_share(near, known)
+    is_far = last.level < 3 or max(c.facts.constants, 2 * weights) > last.bytes // last.shared_by
+    rate = (target.rates.read_memory if is_far else target.rates.beyond_l2).core
+    coming = missing * weights / rate
+    return unhidden_part(target) * coming + max(0.0, coming - missing * seconds)
 
 
 def part_of(c: Contraction, extent: int, begin: int = 0) -> KernelFacts:
