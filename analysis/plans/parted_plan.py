@@ -46,7 +46,8 @@ def columns_of_vectors(c: Contraction, target: Target) -> int | None:
     if facts.buffers[c.left.buffer].home is not Home.CONSTANT or c.computed:
         return None
     own = [n for n in (c.initialised, c.number, c.finished) if n is not None]
-    is_in_order = c.parallel == tuple(range(len(c.parallel)))
+    places = [c.result.dimension_of(axis) or 0 for axis in c.parallel]
+    is_in_order = c.parallel == tuple(range(len(places))) and places == sorted(places)
     if not is_in_order or own != list(range(len(facts.statements))):
         return None
     if any(1 in (each.extents or (1,)) for each in facts.statements):  # such loops go
