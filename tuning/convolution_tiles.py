@@ -223,6 +223,7 @@ class ConvolutionTiles:
         moved = [n for at, n in enumerate(every) if n not in every[at + 1 :]]
         fixed = [n for n in range(len(c.right.subscripts)) if n not in moved]
         order, size = (*fixed, *moved), self.plan.size(panel)
+        is_apart = self.kernel.is_part or c.left.buffer == c.right.buffer
         staged = self.s.stage(
             self.s.buffer(self.kernel.buffers[c.right.buffer]),
             "",
@@ -231,7 +232,7 @@ class ConvolutionTiles:
             order=order,
             panel=size,
             pad=size,
-            along=self.update.inside[panel] if c.left.buffer == c.right.buffer else "",
+            along=self.update.inside[panel] if is_apart else "",
         )
         last = self.plan.summed[-1]
         reads_last, reads_summed = (c.stride(c.right, axis) == 1 for axis in (panel, last))

@@ -27,13 +27,16 @@ from ..analysis.plans.convolution_plan import ConvolutionPlan
 from ..analysis.plans.cost import Cost
 from ..analysis.plans.dot_products import DotProductPlan
 from ..analysis.plans.kernel_cost import contraction_plans
+from ..analysis.plans.parted_plan import PartedPlan
 from ..analysis.plans.threads import team
 from ..frozen import frozen
 from ..targets.target import Target
+from ..transforms.step_support.handles import LoopHandle
 from .contraction_tiles import schedule_tiles
 from .convolutions import schedule_convolution
 from .distribution import distribute_loops
 from .dot_products import schedule_dot_products
+from .parts import part_columns
 from .row_blocks import schedule_row_blocks
 from .rows import schedule_rows
 from .session import Session
@@ -126,12 +129,28 @@ class Contractions:
             distribute_loops(s)
             kernel = facts_of_loops(s.nest.function)
         plan = choice.plan
+        if isinstance(plan, PartedPlan):
+            whole = only_contraction(kernel.facts, find_contractions(kernel.facts))
+            assert whole is not None, "a plan of this family is for a contraction"
+            parts = zip(plan.parts, part_columns(s, plan, kernel, whole), strict=True)
+            for part, own in reversed(
+                [*parts]
+            ):  # a rest of one column has no loop after the first steps
+                self._tiles(s, part, own, target)
+            run_on_threads(s, target, choice.seconds)
+            return
+        short = self._tiles(s, plan, kernel, target)
+        run_on_threads(s, target, choice.seconds, short)
+
+    def _tiles(
+        self, s: Session, plan: Plan, kernel: LoopFacts, target: Target
+    ) -> tuple[LoopHandle, ...]:
+        """Take the steps of a plan for one nest of tiles; the loops over columns that stay serial."""
         if isinstance(plan, ConvolutionPlan):
             direct = only_contraction(kernel.facts, find_convolutions(kernel.facts))
             assert direct is not None, "a plan of this family is for a contraction"
             schedule_convolution(s, plan, kernel, direct, target)
-            run_on_threads(s, target, choice.seconds)
-            return
+            return ()
         found = only_contraction(kernel.facts, find_contractions(kernel.facts))
         assert found is not None, "a plan of this family is for a contraction"
         match plan:
@@ -144,8 +163,7 @@ class Contractions:
         # By columns only where a row of them is long work, if both threads write the line at the border.
         row = found.extent(found.n[-1:]) * found.extent(found.k)
         is_short = row < LONG_ROW * team(target)
-        short = columns if is_short and not _ends_with_lines(plan, found, target) else ()
-        run_on_threads(s, target, choice.seconds, short)
+        return columns if is_short and not _ends_with_lines(plan, found, target) else ()
 
 
 def _ends_with_lines(plan: Plan, found: Contraction, target: Target) -> bool:

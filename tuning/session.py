@@ -76,6 +76,10 @@ class Session(StepMethods):
         """The handle of a buffer."""
         return buffer_handle(self.nest, value)
 
+    def take_apart(self) -> None:
+        """Loops that stand there by now, and buffers, are no copies of others for what follows: steps on one leave the others alone."""
+        self.nest.identities.forget_copies()
+
     def cut(
         self, of: LoopHandle, factor: int, outer: str, inner: str, tail: Tail = "guard"
     ) -> SplitLoops:

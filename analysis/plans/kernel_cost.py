@@ -22,13 +22,19 @@ from ..facts import (
 )
 from ..partitioning import is_shared
 from . import contraction, convolution, convolution_threads, dot_products, row_blocks, rows, windows
+from .contraction_copies import CODE_TWICE
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
 from .convolution_threads import ASKED
 from .cost import Cost, cost_of
 from .dot_products import DotProductPlan
+from .parted_plan import PartedPlan, columns_of_vectors, part_of, waiting_for_weights
 
-AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan
+AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan | PartedPlan
+
+
+TRIED = 8
+"""Plans among which there is one of tiles, where others are products of dots."""
 
 
 def predicted(facts: KernelFacts, target: Target) -> Cost | None:
@@ -66,7 +72,37 @@ def contraction_plans(
     direct = only_contraction(facts, find_convolutions(facts))
     if direct is not None and not direct.computed and _may_be_direct(direct):
         found += _convolutions(direct, target, n)
+    if product is not None:
+        found += _in_parts(product, target)
     return sorted(found, key=lambda pair: pair[1].rank)[:n]
+
+
+def _in_parts(c: Contraction, target: Target) -> list[tuple[PartedPlan, Cost]]:
+    """The plan of which the last columns, which fill no vector, are computed by themselves; none where there are none."""
+    columns = columns_of_vectors(c, target)
+    if columns is None:
+        return []
+    plans: list[ContractionPlan | ConvolutionPlan] = []
+    terms: dict[str, float] = {}
+    due = 0.0
+    for extent in (columns, c.extent(c.n[-1:]) - columns):
+        part = part_of(c, extent)
+        tiled = (
+            (plan, cost)
+            for plan, cost in contraction_plans(part, target, TRIED)
+            if isinstance(plan, ContractionPlan | ConvolutionPlan)
+        )
+        if (found := next(tiled, None)) is None:
+            return []
+        plan, cost = found
+        plans.append(plan)
+        due += cost.due
+        (alone,) = find_contractions(part)
+        waiting = waiting_for_weights(c, alone, cost.seconds, target)
+        for name, seconds in (*cost.terms, ("weights for both parts", waiting)):
+            terms[name] = terms.get(name, 0.0) + seconds
+    due += 2 * CODE_TWICE * sum(terms.values())  # of tiles and of packing
+    return [(PartedPlan(columns, *plans), Cost(tuple(terms.items()), due))]
 
 
 def _convolutions(

@@ -78,6 +78,12 @@ class Identities:
         """Whether there is, or has been, a copy of a loop or buffer, or it is one itself."""
         return identity.root in self._copied
 
+    def forget_copies(self) -> None:
+        """From now on each is by itself what it is, and a copy of nothing."""
+        self._copied.clear()
+        for identity in self._of.values():
+            identity.origin = None
+
     def moved(self, old: Subject, new: Subject) -> None:
         """Note that `new` has been made to take the place of `old`."""
         identity = self._of.pop(id(old), None)
