@@ -175,7 +175,7 @@ class _Tiles(ContractionLoops):
             size, block_size, extent = plan.nr, plan.nc, self.n
             if self.column_backs:
                 extent -= self.n % size
-        is_apart = self.kernel.is_part or c.left.buffer == c.right.buffer
+        is_apart = self.kernel.facts.is_part or c.left.buffer == c.right.buffer
         is_apart = is_apart or c.maker(access) is not None
         packing = self._copied(own, at, along if is_apart else "", size, extent, panel=size)
         if block is not None and not self._is_packed_at_load(access):

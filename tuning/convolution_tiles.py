@@ -223,7 +223,7 @@ class ConvolutionTiles:
         moved = [n for at, n in enumerate(every) if n not in every[at + 1 :]]
         fixed = [n for n in range(len(c.right.subscripts)) if n not in moved]
         order, size = (*fixed, *moved), self.plan.size(panel)
-        is_apart = self.kernel.is_part or c.left.buffer == c.right.buffer
+        is_apart = self.kernel.facts.is_part or c.left.buffer == c.right.buffer
         staged = self.s.stage(
             self.s.buffer(self.kernel.buffers[c.right.buffer]),
             "",

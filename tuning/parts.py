@@ -46,5 +46,4 @@ def _part(kernel: LoopFacts, which: slice, axes: list[int], extent: int, begin: 
         loops=kernel.loops[which],
         stores=kernel.stores[which],
         loads=kernel.loads[which],
-        is_part=True,
     )

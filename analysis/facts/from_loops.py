@@ -63,8 +63,6 @@ class LoopFacts:
     loads: tuple[tuple[loop.LoadOp, ...], ...]
     """of each statement, in the order of its reads"""
     buffers: tuple[SSAValue, ...]
-    is_part: bool = False
-    """whether the function has other statements as well, which may use the same buffers"""
 
 
 def facts_of_loops(function: func.FuncOp) -> LoopFacts:

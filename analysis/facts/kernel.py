@@ -256,10 +256,13 @@ class KernelFacts:
     """False where something of the kernel is not described: a call, a copy, control flow that is not affine"""
     constants: int = 0
     """the bytes of all constants of the program, about, where the kernel reads some of them and they are many"""
+    is_part: bool = False
+    """whether the kernel has other statements as well, which may use the same buffers"""
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.buffers, self.statements, self.is_complete, self.constants))
+        known = self.is_complete, self.constants, self.is_part
+        return hash((self.buffers, self.statements, *known))
 
     def __hash__(self) -> int:
         return self._hash

@@ -28,13 +28,13 @@ from .convolution_plan import ConvolutionPlan
 from .convolution_threads import ASKED
 from .cost import Cost, cost_of
 from .dot_products import DotProductPlan
-from .parted_plan import PartedPlan, columns_of_vectors, part_of, waiting_for_weights
+from .parted_plan import PartedPlan, columns_of_vectors, ends_in_tile, part_of, waiting_for_weights
 
 AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan | PartedPlan
 
 
 TRIED = 8
-"""Plans among which there is one of tiles, where others are products of dots."""
+"""Plans of a part among which there is one of tiles that end with it, where others do not or are products of dots."""
 
 
 def predicted(facts: KernelFacts, target: Target) -> Cost | None:
@@ -85,12 +85,14 @@ def _in_parts(c: Contraction, target: Target) -> list[tuple[PartedPlan, Cost]]:
     plans: list[ContractionPlan | ConvolutionPlan] = []
     terms: dict[str, float] = {}
     due = 0.0
-    for extent in (columns, c.extent(c.n[-1:]) - columns):
+    for is_first in (True, False):
+        extent = columns if is_first else c.extent(c.n[-1:]) - columns
         part = part_of(c, extent)
         tiled = (
             (plan, cost)
             for plan, cost in contraction_plans(part, target, TRIED)
             if isinstance(plan, ContractionPlan | ConvolutionPlan)
+            and not (is_first and ends_in_tile(plan, extent))
         )
         if (found := next(tiled, None)) is None:
             return []

@@ -57,6 +57,14 @@ def columns_of_vectors(c: Contraction, target: Target) -> int | None:
     return columns // lanes * lanes
 
 
+def ends_in_tile(plan: OnePlan, columns: int) -> bool:
+    """
+    Whether the last of so many columns are in a tile that has more: what is beyond is padded at the end of a result, but not where the rest
+    of its columns begin.
+    """
+    return isinstance(plan, ContractionPlan) and not plan.peel_n and columns % plan.nr != 0
+
+
 def column_axes(c: Contraction) -> list[int]:
     """Which axis of each statement goes along the columns: those that initialise or finish the result have its axes in its order."""
     column, places = c.n[-1], {axis: c.result.dimension_of(axis) or 0 for axis in c.parallel}
@@ -100,7 +108,7 @@ def with_columns(
         for access in statement.accesses:
             buffers[access.buffer] = _narrowed(buffers[access.buffer], access, axis, extent)
     statements = tuple(_part(each, axis, extent, begin) for each, axis in pairs)
-    return replace(facts, buffers=tuple(buffers), statements=statements)
+    return replace(facts, buffers=tuple(buffers), statements=statements, is_part=True)
 
 
 def _narrowed(buffer: BufferFacts, access: Access, axis: int, extent: int) -> BufferFacts:

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_contractions
+from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.kernel_cost import contraction_plans
-from stepwell.analysis.plans.parted_plan import PartedPlan, part_of, waiting_for_weights
+from stepwell.analysis.plans.parted_plan import (
+    PartedPlan,
+    ends_in_tile,
+    part_of,
+    waiting_for_weights,
+)
 from stepwell.frontend.lowered import Lowered
 from stepwell.targets.target import Target
 from stepwell.tuning.rules import kernels
@@ -88,6 +94,26 @@ def test_a_part_of_a_product_has_fewer_columns_as_far_apart():
         before, after = whole.facts.buffers[one.buffer], part.facts.buffers[other.buffer]
         assert (before.shape[-1], after.shape[-1]) == (35, 32)
         assert before.strides == after.strides
+
+
+def test_parts_keep_no_sums_in_a_buffer_of_the_whole_result():
+    """Of columns by themselves L2 keeps neither the image nor the weights: sums would go by blocks of channels."""
+    target = Target.parse("x86-64-v3:l2=64K").alone
+    low, _, _ = convolved(1024, 256, (1, 87), finish=lambda y, bias, residual: y * bias + residual)
+    plan = parted(low, target)
+    assert plan is not None
+    scheduled_by(low, plan, target)
+
+
+def test_no_tile_of_the_first_part_goes_beyond_it():
+    """Of 80 columns the second tile of 48 has 32: what is beyond are no columns that a buffer ends with."""
+    low, _, _ = convolved(64, 48, (9, 9))
+    (kernel,) = kernels(low.unscheduled())
+    (whole,) = find_contractions(facts_of_loops(kernel).facts)
+    plans = [plan for plan, _ in contraction_plans(part_of(whole, 80), TARGET, 100)]
+    wide = [plan for plan in plans if isinstance(plan, ContractionPlan) and plan.nr == 48]
+    assert {ends_in_tile(plan, 80) for plan in wide} == {True, False}
+    assert not any(ends_in_tile(plan, 96) for plan in wide)
 
 
 FINISHES: dict[str, Epilogue] = {
