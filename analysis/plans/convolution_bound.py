@@ -91,12 +91,10 @@ class Bound:
             lines = lines + counted.right  # asked for a page ahead
         adding = self.part * (rows * self.vectors + shuffles) / core.fma_ports
         if model.waits_at_ports:
-            loading = core.loading_cycles(self.part * whole, 0.0, self.part * single)
+            loading = core.loading_cycles(self.part * whole, 0.0, single)
             step = mixed(adding, loading + lines / core.load_ports)
         else:
-            step = np.maximum(
-                adding, core.loading_cycles(self.part * whole, lines, self.part * single)
-            )
+            step = np.maximum(adding, core.loading_cycles(self.part * whole, lines, single))
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, self.vectors)

@@ -191,10 +191,10 @@ class Model(ConvolutionResidence):
         adding = max(adding / core.fma_ports, (adding + blends) / (core.fma_ports + core.add_ports))
         adding *= instruction
         if self.waits_at_ports:
-            loading = core.loading_cycles(instruction * whole + twice, 0.0, instruction * single)
+            loading = core.loading_cycles(instruction * whole + twice, 0.0, single)
             step = mixed(adding, loading + lines / core.load_ports)
         else:
-            loading = core.loading_cycles(instruction * whole + twice, lines, instruction * single)
+            loading = core.loading_cycles(instruction * whole + twice, lines, single)
             step = max(adding, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
