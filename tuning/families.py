@@ -133,9 +133,8 @@ class Contractions:
             whole = only_contraction(kernel.facts, find_contractions(kernel.facts))
             assert whole is not None, "a plan of this family is for a contraction"
             parts = zip(plan.parts, part_columns(s, plan, kernel, whole), strict=True)
-            for part, own in reversed(
-                [*parts]
-            ):  # a rest of one column has no loop after the first steps
+            # The rest first: of one column, it has no loop left after the other's steps.
+            for part, own in reversed([*parts]):
                 self._tiles(s, part, own, target)
             run_on_threads(s, target, choice.seconds)
             return
