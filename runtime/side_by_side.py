@@ -146,9 +146,8 @@ class WorkersAhead:
         self._finalizer = weakref.finalize(self, _end, self._processes)
         self._timer = threading.Timer(_PATIENCE_SECONDS, self._finalizer)
         self._timer.daemon = True
-        _start(self._processes, count, imports)
-        if not try_start(self._timer):  # nobody would end them
-            self._finalizer()
+        if try_start(self._timer):
+            _start(self._processes, count, imports)
 
     def taken(self) -> list[subprocess.Popen[bytes]]:
         """The processes, which belong to the caller from now on; none of them if they have ended."""

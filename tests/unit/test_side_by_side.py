@@ -152,7 +152,7 @@ def test_processes_that_nobody_takes_end(
     let_go = side_by_side.WorkersAhead(1)
     del let_go
     assert have_ended(started)
-    monkeypatch.setattr(side_by_side, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(side_by_side, "_PATIENCE_SECONDS", 2.0)  # longer than a start takes
     kept = side_by_side.WorkersAhead(1)
     started[1].wait(timeout=60)
     assert kept.taken() == []
