@@ -7,6 +7,7 @@ one. A rule takes the first proposal of the first family that has one; a tuner o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Protocol
 
@@ -130,12 +131,11 @@ class Contractions:
             kernel = facts_of_loops(s.nest.function)
         plan = choice.plan
         if isinstance(plan, PartedPlan):
-            whole = only_contraction(kernel.facts, find_contractions(kernel.facts))
-            assert whole is not None, "a plan of this family is for a contraction"
-            parts = zip(plan.parts, part_columns(s, plan, kernel, whole), strict=True)
-            # The rest first: of one column, it has no loop left after the other's steps.
-            for part, own in reversed([*parts]):
-                self._tiles(s, part, own, target)
+            first, rest = part_columns(s, plan, kernel, _only(kernel, find_contractions))
+            self._tiles(
+                s, plan.rest, rest, target
+            )  # of one column, it has no loop left after the other's steps
+            self._tiles(s, plan.first, first, target)
             run_on_threads(s, target, choice.seconds)
             return
         short = self._tiles(s, plan, kernel, target)
@@ -146,12 +146,10 @@ class Contractions:
     ) -> tuple[LoopHandle, ...]:
         """Take the steps of a plan for one nest of tiles; the loops over columns that stay serial."""
         if isinstance(plan, ConvolutionPlan):
-            direct = only_contraction(kernel.facts, find_convolutions(kernel.facts))
-            assert direct is not None, "a plan of this family is for a contraction"
+            direct = _only(kernel, find_convolutions)
             schedule_convolution(s, plan, kernel, direct, target)
             return ()
-        found = only_contraction(kernel.facts, find_contractions(kernel.facts))
-        assert found is not None, "a plan of this family is for a contraction"
+        found = _only(kernel, find_contractions)
         match plan:
             case DotProductPlan():
                 columns = schedule_dot_products(s, plan, kernel, found, target)
@@ -163,6 +161,13 @@ class Contractions:
         row = found.extent(found.n[-1:]) * found.extent(found.k)
         is_short = row < LONG_ROW * team(target)
         return columns if is_short and not _ends_with_lines(plan, found, target) else ()
+
+
+def _only(kernel: LoopFacts, find: Callable[[KernelFacts], Sequence[Contraction]]) -> Contraction:
+    """The contraction that a plan of this family is for."""
+    found = only_contraction(kernel.facts, find(kernel.facts))
+    assert found is not None, "a plan of this family is for a contraction"
+    return found
 
 
 def _ends_with_lines(plan: Plan, found: Contraction, target: Target) -> bool:
