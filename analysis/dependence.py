@@ -331,14 +331,20 @@ class Dependences:
             if not (unless is not None and unless(dependence)) and dependence.exists
         ]
 
-    def carried_by(self, for_op: loop.ForOp) -> list[Dependence]:
-        """The dependences between different iterations of the loop, reductions included."""
+    def carried_by(self, for_op: loop.ForOp, unless: Unless | None = None) -> list[Dependence]:
+        """
+        The dependences between different iterations of the loop, reductions included; `unless` is as for `between`.
+        """
         accesses = self.scop.inside(for_op)
         # Of a buffer that is made in the loop each iteration has its own.
         made = filter(is_allocation, {access.buffer for access in accesses})
         own = {buffer for buffer in made if for_op.is_ancestor(buffer.owner)}
         shared = [access for access in accesses if access.buffer not in own]
-        return [d for d in self.possible(shared, shared) if d.is_carried_by(for_op)]
+        return [
+            dependence
+            for dependence in self.possible(shared, shared)
+            if not (unless is not None and unless(dependence)) and dependence.is_carried_by(for_op)
+        ]
 
     @cached_property
     def _groups(self) -> list[list[Access]]:

@@ -98,7 +98,7 @@ def _slice(step: Inline, nest: Nest, write: Access, name: str) -> Slice:
     """What computes the buffer's elements."""
     assert isinstance(write.op, loop.StoreOp)
     found = slice_of(write.op.value, nest.function)
-    if isinstance(found, Operation):
+    if not isinstance(found, Slice):
         raise refuse(
             step,
             f"the value stored to '%{name}' comes from '{found.name}', which cannot be repeated",

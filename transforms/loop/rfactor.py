@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.dependence import DependenceKind
+from ...analysis.dependence import Dependence, DependenceKind
 from ...analysis.reductions import ReductionUpdate
 from ...analysis.regions import Box, bounding_box, touched
 from ...analysis.scop import Access
@@ -249,12 +249,9 @@ def plan_rfactor(step: Rfactor, nests: Nests) -> RfactorPlan:
 
 def _updates(step: Rfactor, nest: Nest, factored: loop.ForOp) -> tuple[ReductionUpdate, ...]:
     """The updates, of one buffer by one operator, that the loop carries, or would if it had more iterations."""
-    carried = nest.dependences.carried_by(factored)
-    found: list[ReductionUpdate] = []
-    for dependence in carried:
-        update = dependence.reduction
-        if update is not None and update not in found and dependence.sink.op in _ends([update]):
-            found.append(update)
+    reducing = nest.dependences.carried_by(factored, unless=lambda d: not _is_of_update(d))
+    found = list(dict.fromkeys(d.reduction for d in reducing if d.reduction is not None))
+    carried = reducing if found else nest.dependences.carried_by(factored)
     if not carried:
         found = list(_updates_of_one_element(nest, factored))
     if step.of:
@@ -284,6 +281,12 @@ def _updates(step: Rfactor, nest: Nest, factored: loop.ForOp) -> tuple[Reduction
         )
     into = f" into '%{step.of}'" if step.of else ""
     raise refuse(step, f"loop '{name}' carries no reduction{into}", remedy=remedy)
+
+
+def _is_of_update(dependence: Dependence) -> bool:
+    """Whether it is one that the updates of a reduction have among themselves."""
+    update = dependence.reduction
+    return update is not None and dependence.sink.op in _ends([update])
 
 
 def _updates_of_one_element(nest: Nest, factored: loop.ForOp) -> Iterator[ReductionUpdate]:
