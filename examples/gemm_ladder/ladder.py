@@ -4,7 +4,8 @@ The GEMM ladder: one naive kernel, and on each rung a schedule that makes it fas
     python examples/gemm_ladder/ladder.py [-o curve.png] [--sizes 256,512] [--rungs 07_simd,12_by_rules]
 
 Each rung is lowered, compiled, compared with NumPy and timed at every size. The table says how many
-GFLOP/s it reaches, which part that is of the multiply-adds that a core does in the same seconds, how many
+GFLOP/s it reaches, which part that is of the multiply-adds that a core does in the same seconds (peak) and of
+those of one register tile that reads both of its operands from the second-level cache (tile), how many
 multiply-add instructions its innermost loop has, and the largest difference from NumPy's result. The exit
 status is 1 when a result is wrong. The last rung is what rules make for this machine (`stepwell probe`, which
 runs first where it has not yet).
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import TypeAlias
 
 # One thread for NumPy's BLAS, and the kernels that it chooses for this machine: it reads these when it is loaded.
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -36,7 +38,7 @@ from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
 from stepwell.runtime.measure import Sampler, interleaved
-from stepwell.runtime.probe_jobs import fma_job
+from stepwell.runtime.probe_jobs import Job, fma_job, tile_jobs
 from stepwell.runtime.roofline import check_picture, new_figure, save_figure
 from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
 from stepwell.tuning.rules import schedule_kernels
@@ -52,6 +54,8 @@ RULES = "12_by_rules"
 """The rung that has no file: rules write its script, for the sizes and the machine."""
 ROUNDS = 1_000_000
 """of multiply-adds in a call: milliseconds"""
+
+Call: TypeAlias = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -214,10 +218,12 @@ class Result:
     name: str
     sequence: str
     size: int
-    gflops: float
     difference: float
+    gflops: float
     peak: float
     """GFLOP/s of independent multiply-adds on one core in the same seconds"""
+    tile: float
+    """GFLOP/s of a register tile in the same seconds, see `Roofs`"""
     threads: int = 1
     fmas: int = 0
     """multiply-add instructions in the innermost loop"""
@@ -234,25 +240,40 @@ def largest_difference(executable: Executable, arrays: list[np.ndarray]) -> floa
     return float(np.abs(c - (arrays[2] + arrays[0] @ arrays[1])).max(initial=0))
 
 
-def by_turns(call: Callable[[], object], size: int, seconds: float) -> tuple[float, float]:
+class Roofs:
     """
-    GFLOP/s of a product, and of independent multiply-adds on one core: the medians of calls that take turns for so many seconds each, as
-    clocks differ from one second to the next.
+    What a core can do at most, measured in turns with a product, as clocks differ from one second to the next: independent
+    multiply-adds on registers, and the register tile of `stepwell probe` with both operands in the second-level cache,
+    where a product of more than the first holds has at least one of them.
     """
-    target = sw.Target.host()
-    job = fma_job(target, "f32", target.vector_bits)
+
+    def __init__(self) -> None:
+        target = sw.Target.host()
+        jobs = tile_jobs(target)
+        self._fmas = fma_job(target, "f32", target.vector_bits)
+        self._tile = jobs.asked if target.rates.panels_hints_gain else jobs.near
+
+    def beside(self, call: Call, size: int, seconds: float) -> tuple[float, float, float]:
+        """
+        GFLOP/s of a product, of the multiply-adds and of the tile: the medians of calls that take turns for so many seconds each.
+        """
+        fmas, work = _repeated(self._fmas, ROUNDS)
+        tile, tile_work = _repeated(self._tile, 1)
+        contestants = {"product": call, "peak": fmas, "tile": tile}
+        turns = {name: Sampler(each, 1).take_turn for name, each in contestants.items()}
+        timings = interleaved(turns, seconds=seconds)
+        done = {"product": 2.0 * size**3, "peak": work, "tile": tile_work}
+        product, peak, most = (done[name] / timings[name].median / 1e9 for name in contestants)
+        return product, peak, most
+
+
+def _repeated(job: Job, rounds: int) -> tuple[Call, float]:
+    """A call of a job's kernel with arrays of its own, and the operations that it does."""
     arrays = job.arguments()
-    contestants = {"product": call, "peak": lambda: job.kernel(ROUNDS, *arrays)}
-    turns = {name: Sampler(each, 1).take_turn for name, each in contestants.items()}
-    timings = interleaved(turns, seconds=seconds)
-    rates = (
-        2 * size**3 / timings["product"].median,
-        ROUNDS * job.work(arrays) / timings["peak"].median,
-    )
-    return rates[0] / 1e9, rates[1] / 1e9
+    return lambda: job.kernel(rounds, *arrays), rounds * job.work(arrays)
 
 
-def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
+def climb(chosen: list[Rung], size: int, seconds: float, roofs: Roofs) -> Iterator[Result]:
     """Every rung at one size, and NumPy."""
     arrays = inputs(size, size, size)
     tile = Tile.of(sw.Target.host())
@@ -260,12 +281,12 @@ def climb(chosen: list[Rung], size: int, seconds: float) -> Iterator[Result]:
         executable = scheduled(rung, size, size, size, tile).compile(threads=rung.threads)
         difference = largest_difference(executable, arrays)
         a, b, c = (np.array(array) for array in arrays)
-        rate, most = by_turns(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
+        rates = roofs.beside(lambda run=executable, x=a, y=b, z=c: run(x, y, z), size, seconds)
         fmas = fused_multiply_adds(executable.assembly())
-        yield Result(rung.name, rung.sequence, size, rate, difference, most, rung.threads, fmas)
+        yield Result(rung.name, rung.sequence, size, difference, *rates, rung.threads, fmas)
     a, b, c = arrays
-    rate, most = by_turns(lambda: np.add(c, a @ b, out=c), size, seconds)
-    yield Result(NUMPY, "", size, rate, 0.0, most)
+    rates = roofs.beside(lambda: np.add(c, a @ b, out=c), size, seconds)
+    yield Result(NUMPY, "", size, 0.0, *rates)
 
 
 def measure_host() -> None:
@@ -278,12 +299,12 @@ def measure_host() -> None:
 
 
 def show(result: Result, width: int) -> None:
-    share = result.gflops / result.peak / result.threads
+    each = result.gflops / result.threads
     note = "" if result.is_right else "  wrong"
     note += f"  {result.threads} threads" if result.threads > 1 else ""
     print(
-        f"{result.name:<{width}}  {result.size:>5}  {result.gflops:>8.1f}  {share:>6.1%}  "
-        f"{result.fmas:>4}  {result.difference:>10.2g}{note}",
+        f"{result.name:<{width}}  {result.size:>5}  {result.gflops:>8.1f}  {each / result.peak:>6.1%}  "
+        f"{each / result.tile:>6.1%}  {result.fmas:>4}  {result.difference:>10.2g}{note}",
         flush=True,
     )
 
@@ -366,11 +387,12 @@ def run(args: list[str] | None = None) -> int:
     measure_host()
     width = max(len(rung.name) for rung in chosen)
     print(
-        f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'FMAs':>4}  {'difference':>10}"
+        f"{'rung':<{width}}  {'size':>5}  {'GFLOP/s':>8}  {'peak':>6}  {'tile':>6}  {'FMAs':>4}  {'difference':>10}"
     )
+    roofs = Roofs()
     results: list[Result] = []
     for size in sizes:
-        for result in climb(chosen, size, arguments.seconds):
+        for result in climb(chosen, size, arguments.seconds, roofs):
             show(result, width)
             results.append(result)
     if picture:
