@@ -76,6 +76,13 @@ class Cost:
         """The term that the plan spends most time on."""
         return max(self.terms, key=lambda term: term[1])[0]
 
+    def __add__(self, other: Cost) -> Cost:
+        """Of two parts, one after the other."""
+        terms: dict[str, float] = {}
+        for name, seconds in (*self.terms, *other.terms):
+            terms[name] = terms.get(name, 0.0) + seconds
+        return Cost(tuple(terms.items()), self.due + other.due)
+
     def __str__(self) -> str:
         parts = [f"{name} {time_text(s)}" for name, s in self.terms if s >= self.seconds / 1000]
         return f"{time_text(self.seconds)} ({', '.join(parts)})"
