@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from math import exp, gcd, inf
+from typing import Any
 
 import numpy as np
 
@@ -102,8 +103,9 @@ def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
 
 def mixed(one: Number, other: Number) -> Number:
     """What two things take together of which each is the limit for a part of the time."""
-    total = one**SHARPNESS + other**SHARPNESS
-    return total ** (1 / SHARPNESS)  # pyright: ignore[reportReturnType]
+    # A root of a float has no type of its own, as it may be complex.
+    total: Any = one**SHARPNESS + other**SHARPNESS
+    return total ** (1 / SHARPNESS)
 
 
 def cycles_per_second(target: Target) -> float:
