@@ -14,7 +14,8 @@ def collector_paused() -> Generator[None]:
     walk a module again and again while a pass builds it, and find nothing.
 
     What was made meanwhile is collected as young objects afterwards. The collector by itself would do so at the next object,
-    and take it as the time to walk all that is imported as well, whenever it has counted enough collections.
+    and take it as the time to walk all that is imported as well, whenever it has counted enough collections. Nothing is
+    collected where the threshold is 0, by which a program does without collections.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -22,7 +23,7 @@ def collector_paused() -> Generator[None]:
         yield
     finally:
         if was_enabled:
-            if gc.get_count()[0] > gc.get_threshold()[0]:
+            if 0 < gc.get_threshold()[0] < gc.get_count()[0]:
                 collect_youngest()
             gc.enable()
 

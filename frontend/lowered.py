@@ -156,7 +156,7 @@ class Lowered:
                 lines.append(f"  {word} {choice}")
                 word = "instead"
             lines += [] if word == "instead" else ["  scheduled without a plan"]
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines or ["no kernels"]) + "\n"
 
     def memory_plans(self) -> list[MemoryPlan]:
         """

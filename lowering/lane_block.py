@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -30,9 +30,9 @@ class LaneBlock:
     across: tuple[Operation, ...]
     """what has neighbours along the outer loop, and is turned: loads, conditions included, or what is computed of them"""
     before: tuple[Operation, ...]
-    """the operations that lead there, in order, these included; all else is along the inner loop"""
+    """the operations that lead there, in order, these included, along the outer loop"""
     done: frozenset[Operation]
-    """of these, what is turned, and what nothing else has a use for: all else is computed again along the inner loop"""
+    """of these, what is turned, and what nothing else has a use for: all others are computed again along the inner loop"""
 
 
 def lane_block(outer: loop.ForOp) -> LaneBlock | None:
@@ -56,8 +56,10 @@ def lane_block(outer: loop.ForOp) -> LaneBlock | None:
     if not loads:
         return None
     sources = tuple(_sources(inner.body.block, loads, outer, inner))
-    across, before = _computed(sources, outer, inner)
-    done = _done(across, before)
+    across, before = _turned(sources, outer, inner)
+    body = inner.body.block
+    again = _leading_to([op for op in body.ops if op not in before], across, body)
+    done = frozenset(op for op in before if op in across or op not in again)
     return LaneBlock(outer, inner, outer_lanes, inner_lanes, across, before, done)
 
 
@@ -117,7 +119,7 @@ def _stands_alone(
     )
 
 
-def _computed(
+def _turned(
     sources: tuple[Operation, ...], outer: loop.ForOp, inner: loop.ForOp
 ) -> tuple[tuple[Operation, ...], tuple[Operation, ...]]:
     """
@@ -125,43 +127,39 @@ def _computed(
     of the inner loop share, is computed before, and its last results are turned: rows are whole vectors, and columns often are not, which
     would take more instructions. Else the sources are turned.
     """
-    body, along = inner.body.block, set(sources)
+    body = inner.body.block
     if any(source.parent is not body for source in sources):
         return sources, sources
     varying, shared = set(sources), set[Operation]()
     for op in body.ops:
-        if op in along or isinstance(op, loop.StoreOp | loop.YieldOp) or op.regions:
-            continue
         owners = [v.owner for v in op.operands if outer.is_ancestor(v.owner)]
         if isinstance(op, loop.LoadOp):
-            if _is_shared(op, outer, inner):
+            if op not in varying and _is_shared(op, outer, inner):
                 shared.add(op)
         elif is_elementwise(op) and all(o in varying or o in shared for o in owners):
             (varying if any(o in varying for o in owners) else shared).add(op)
     last = [op for op in varying if any(u.operation not in varying for u in op.results[0].uses)]
     if not last or len(last) > len(sources):
         return sources, sources
-    leading, waiting = set[Operation](), list(last)
-    while waiting:
-        op = waiting.pop()
-        if op not in leading:
-            leading.add(op)
-            inside = (v.owner for v in op.operands if op not in along)
-            waiting += [o for o in inside if isinstance(o, Operation) and o.parent is body]
+    leading = _leading_to(last, sources, body)
     before = tuple(op for op in body.ops if op in leading)
     return tuple(op for op in before if op in last), before
 
 
-def _done(across: tuple[Operation, ...], before: tuple[Operation, ...]) -> frozenset[Operation]:
-    """
-    The operations before that are not computed again along the inner loop: those that are turned, and those that only these use. What
-    leads to another one is along the outer loop there, and has to be computed again with it.
-    """
-    done = set(across)
-    for op in reversed(before):
-        if all(use.operation in done for use in op.results[0].uses):
-            done.add(op)
-    return frozenset(done)
+def _leading_to(
+    ops: Iterable[Operation], known: Collection[Operation], body: Block
+) -> set[Operation]:
+    """The operations of a body that some need, these included; what is known is among them, and not what that needs."""
+    found, waiting = set[Operation](), list(ops)
+    while waiting:
+        op = waiting.pop()
+        if op in found:
+            continue
+        found.add(op)
+        if op not in known:
+            owners = (v.owner for inside in op.walk() for v in inside.operands)
+            waiting += [o for o in owners if isinstance(o, Operation) and o.parent is body]
+    return found
 
 
 def _is_shared(load: loop.LoadOp, outer: loop.ForOp, inner: loop.ForOp) -> bool:

@@ -25,6 +25,7 @@ _CACHES = tuple(f"l{level}" for level in (1, 2, 3))
 _WAYS = tuple(f"{cache}_ways" for cache in _CACHES)
 FACT_NAMES = ("cores", *_COUNTS, *_PORTS, *_CACHES, *_WAYS, *RATE_NAMES)
 _LEAST_REGISTERS = 4
+_LEAST, _MOST_COUNTED, _MOST = 1e-3, 10_000, 1e15
 
 
 @frozen
@@ -114,11 +115,9 @@ def _value(name: str, text: str) -> float:
             number = float(text)
         except ValueError:
             return _refuse(name, f"'{text}'")
-    least = {"registers": _LEAST_REGISTERS, **dict.fromkeys(_CACHES, 1024)}.get(name, 0)
-    most = 1e4 if is_whole and not is_size else 1e15
-    if not max(least, 1e-3) <= number <= most:
-        return _refuse(name, f"'{text}'")
-    return number
+    least = {"registers": _LEAST_REGISTERS, **dict.fromkeys(_CACHES, 1024)}.get(name, _LEAST)
+    most = _MOST_COUNTED if is_whole and not is_size else _MOST
+    return number if least <= number <= most else _refuse(name, f"'{text}'")
 
 
 def _refuse(name: str, found: str) -> float:
@@ -126,9 +125,9 @@ def _refuse(name: str, found: str) -> float:
     if name in _CACHES:
         expected = "a size of at least 1K, as 512K or 2M"
     elif name == "registers":
-        expected = f"a whole number, at least {_LEAST_REGISTERS}"
+        expected = f"a whole number from {_LEAST_REGISTERS} to {_MOST_COUNTED}"
     elif name in RATE_NAMES or name in _PORTS:
-        expected = "a positive number, as 9e9"
+        expected = f"a number from {_LEAST} to {_MOST:.0e}, as 9e9"
     else:
-        expected = "a positive whole number"
+        expected = f"a whole number from 1 to {_MOST_COUNTED}"
     raise StepwellError(f"found {found} for '{name}' of a target, expected {expected}; mend it")

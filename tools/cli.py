@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from .._version import __version__
-from .diagnostics import OneLineArgumentParser, run_tool
+from ..errors import StepwellError
+from .diagnostics import OneLineArgumentParser, argument_message, run_tool
 
 COMMANDS = {
     "run": "run a program",
@@ -45,7 +46,10 @@ def _run(args: Sequence[str] | None) -> int:
             import_module(f".{name}", __package__).register(commands)
         else:
             commands.add_parser(name, help=what)
-    parsed = parser.parse_args(words)
+    parsed, unknown = parser.parse_known_args(words)
+    if unknown:
+        message = f"unrecognized arguments: {' '.join(unknown)}"
+        raise StepwellError(argument_message(message, f"{parser.prog} {asked}"))
     return parsed.command(parsed)
 
 

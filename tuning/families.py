@@ -132,9 +132,8 @@ class Contractions:
         plan = choice.plan
         if isinstance(plan, PartedPlan):
             first, rest = part_columns(s, plan, kernel, _only(kernel, find_contractions))
-            self._tiles(
-                s, plan.rest, rest, target
-            )  # of one column, it has no loop left after the other's steps
+            # The rest goes first: of one column, it has no loop left after the other's steps.
+            self._tiles(s, plan.rest, rest, target)
             self._tiles(s, plan.first, first, target)
             run_on_threads(s, target, choice.seconds)
             return

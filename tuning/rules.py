@@ -97,15 +97,6 @@ def _loops_in(function: func.FuncOp) -> list[loop.ForOp]:
     return [op for op in operations_in(function) if type(op) is loop.ForOp]
 
 
-def proposals(function: func.FuncOp, target: Target, n: int) -> list[Choice]:
-    """Up to `n` plans for a kernel, cheapest first: those of the first family that has any."""
-    if _is_scheduled(function):
-        return []
-    facts = facts_of_loops(function).facts
-    found = (family.propose(facts, target, n) for family in FAMILIES)
-    return next((choices for choices in found if choices), list[Choice]())
-
-
 def schedule_with(
     module: ModuleOp,
     function: func.FuncOp,

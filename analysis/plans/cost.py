@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from math import exp, gcd, inf
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,13 @@ class Cost:
         """The term that the plan spends most time on."""
         return max(self.terms, key=lambda term: term[1])[0]
 
+    def __add__(self, other: Cost) -> Cost:
+        """Of two parts, one after the other."""
+        terms: dict[str, float] = {}
+        for name, seconds in (*self.terms, *other.terms):
+            terms[name] = terms.get(name, 0.0) + seconds
+        return Cost(tuple(terms.items()), self.due + other.due)
+
     def __str__(self) -> str:
         parts = [f"{name} {time_text(s)}" for name, s in self.terms if s >= self.seconds / 1000]
         return f"{time_text(self.seconds)} ({', '.join(parts)})"
@@ -95,8 +103,9 @@ def cost_of(terms: Iterable[tuple[str, float]]) -> Cost:
 
 def mixed(one: Number, other: Number) -> Number:
     """What two things take together of which each is the limit for a part of the time."""
-    total = one**SHARPNESS + other**SHARPNESS
-    return total ** (1 / SHARPNESS)  # pyright: ignore[reportReturnType]
+    # A root of a float has no type of its own, as it may be complex.
+    total: Any = one**SHARPNESS + other**SHARPNESS
+    return total ** (1 / SHARPNESS)
 
 
 def cycles_per_second(target: Target) -> float:

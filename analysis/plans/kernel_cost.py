@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import TypeAlias
 
+from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import (
     Contraction,
@@ -28,7 +29,14 @@ from .convolution_plan import ConvolutionPlan
 from .convolution_threads import ASKED
 from .cost import Cost, cost_of
 from .dot_products import DotProductPlan
-from .parted_plan import PartedPlan, columns_of_vectors, ends_in_tile, part_of, waiting_for_weights
+from .parted_plan import (
+    OnePlan,
+    PartedPlan,
+    columns_of_vectors,
+    ends_in_tile,
+    part_of,
+    waiting_for_weights,
+)
 
 AnyContractionPlan: TypeAlias = ContractionPlan | DotProductPlan | ConvolutionPlan | PartedPlan
 
@@ -82,29 +90,28 @@ def _in_parts(c: Contraction, target: Target) -> list[tuple[PartedPlan, Cost]]:
     columns = columns_of_vectors(c, target)
     if columns is None:
         return []
-    plans: list[ContractionPlan | ConvolutionPlan] = []
-    terms: dict[str, float] = {}
-    due = 0.0
-    for is_first in (True, False):
-        extent = columns if is_first else c.extent(c.n[-1:]) - columns
-        part = part_of(c, extent)
-        tiled = (
-            (plan, cost)
-            for plan, cost in contraction_plans(part, target, TRIED)
-            if isinstance(plan, ContractionPlan | ConvolutionPlan)
-            and not (is_first and ends_in_tile(plan, extent))
-        )
-        if (found := next(tiled, None)) is None:
-            return []
-        plan, cost = found
-        plans.append(plan)
-        due += cost.due
-        (alone,) = find_contractions(part)
-        waiting = waiting_for_weights(c, alone, cost.seconds, target)
-        for name, seconds in (*cost.terms, ("weights for both parts", waiting)):
-            terms[name] = terms.get(name, 0.0) + seconds
-    due += 2 * CODE_TWICE * sum(terms.values())  # of tiles and of packing
-    return [(PartedPlan(columns, *plans), Cost(tuple(terms.items()), due))]
+    first = _of_part(c, columns, target, is_first=True)
+    rest = first and _of_part(c, c.extent(c.n[-1:]) - columns, target, is_first=False)
+    if not first or not rest:
+        return []
+    both = first[1] + rest[1]
+    due = both.due + 2 * CODE_TWICE * both.seconds  # of tiles and of packing
+    return [(PartedPlan(columns, first[0], rest[0]), replaced(both, due=due))]
+
+
+def _of_part(
+    c: Contraction, columns: int, target: Target, *, is_first: bool
+) -> tuple[OnePlan, Cost] | None:
+    """The cheapest plan of tiles for so many columns beside the other part of them; None where there is none."""
+    part = part_of(c, columns)
+    for plan, cost in contraction_plans(part, target, TRIED):
+        if not isinstance(plan, ContractionPlan | ConvolutionPlan):
+            continue
+        if not (is_first and ends_in_tile(plan, columns)):
+            (alone,) = find_contractions(part)
+            waiting = waiting_for_weights(c, alone, cost.seconds, target)
+            return plan, cost + cost_of([("weights for both parts", waiting)])
+    return None
 
 
 def _convolutions(

@@ -93,15 +93,15 @@ def waiting_for_weights(c: Contraction, part: Contraction, seconds: float, targe
     return unhidden_part(target) * coming + max(0.0, coming - missing * seconds)
 
 
-def part_of(c: Contraction, extent: int, begin: int = 0) -> KernelFacts:
-    """The facts of a product's kernel with so many of its columns alone, which are counted from where they begin."""
-    return with_columns(c.facts, column_axes(c), extent, begin)
+def part_of(c: Contraction, extent: int) -> KernelFacts:
+    """The facts of a product's kernel with its first so many columns alone."""
+    return with_columns(c.facts, column_axes(c), extent)
 
 
 def with_columns(
     facts: KernelFacts, axes: Sequence[int], extent: int, begin: int = 0
 ) -> KernelFacts:
-    """The same of facts whose statements have these axes along the columns."""
+    """The facts of so many columns alone, counted from where they begin, which these axes of a kernel's statements go along."""
     buffers = list(facts.buffers)
     pairs = list(zip(facts.statements, axes, strict=True))
     for statement, axis in pairs:

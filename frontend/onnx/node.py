@@ -8,6 +8,7 @@ from typing import Any
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
+from ...errors import StepwellError
 from ...frozen import frozen
 from .reading import domain_of, shortened
 from .registry import Unsupported, Value
@@ -57,7 +58,7 @@ def attribute_values(
     The attributes of a node as Python values: numbers, strings, lists, arrays, and graphs that can be run.
 
     `bound` are the attributes of the call when the node stands in a function; external data is in the `folder`. Raises
-    Unsupported for a kind that no operator takes.
+    Unsupported for a kind that no operator takes, and StepwellError for an attribute that is there twice.
     """
     values: dict[str, Any] = {}
     for attribute in attributes:
@@ -66,6 +67,10 @@ def attribute_values(
             if attribute.ref_attr_name not in bound:
                 continue  # left out by the caller: the default holds
             attribute = bound[attribute.ref_attr_name]
+        if name in values:
+            raise StepwellError(
+                f"found the attribute '{shortened(name)}' twice, expected it once; export the model again"
+            )
         values[name] = _attribute_value(attribute, subgraph, folder)
     return values
 

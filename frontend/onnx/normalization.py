@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from ...errors import StepwellError
 from ..nn import normalization
 from ..numpy import elementwise, manipulation, padding, reductions
 from ..traceable import traceable
@@ -55,6 +56,17 @@ def along_channels(x: Value, rank: int) -> Value:
     return manipulation.reshape(x, (-1, *[1] * (rank - 2)))
 
 
+def require_by_channel(x: Value, **parameters: Value) -> None:
+    """Raises StepwellError unless each of these has one element for each channel of `x`, which are its second axis."""
+    channels = list(x.shape[1:2]) or [1]
+    for name, parameter in parameters.items():
+        if list(parameter.shape) != channels:
+            raise StepwellError(
+                f"found '{name}' of shape {list(parameter.shape)} for an input of shape {list(x.shape)}, expected {channels}, "
+                "an element for each channel; export the model again"
+            )
+
+
 @onnx_op("BatchNormalization")
 def batch_normalization(
     x: Value,
@@ -75,6 +87,7 @@ def batch_normalization(
     """
     if not spatial:
         raise Unsupported("spatial=0")
+    require_by_channel(x, scale=scale, bias=bias, mean=mean, variance=variance)
     rank = len(x.shape)
     running: list[Value] = []
     if training_mode:
@@ -113,6 +126,7 @@ def _by_channel(
 
 @onnx_op("InstanceNormalization")
 def instance_normalization(x: Value, scale: Value, bias: Value, *, epsilon: float = 1e-5) -> Value:
+    require_by_channel(x, scale=scale, bias=bias)
     rank = len(x.shape)
     mean, variance = statistics(x, range(2, rank))
     normalized = elementwise.multiply(
@@ -133,6 +147,7 @@ def group_normalization(
     epsilon: float = 1e-5,
     stash_type: int = TensorProto.FLOAT,
 ) -> Value:
+    require_by_channel(x, scale=scale, bias=bias)
     normalized = _by_groups(x, num_groups, epsilon, stash_type)
     rank = len(x.shape)
     return elementwise.add(

@@ -15,7 +15,7 @@ from ...transforms.stepwell_pass import StepwellPass
 from .arith import ARITH
 from .cf import CF
 from .division import DIVISION
-from .emitter import Handler, Symbols, unsupported
+from .emitter import Handler, unsupported
 from .float_to_integer import FLOAT_TO_INTEGER
 from .func import FUNC, convert_function
 from .math import MATH
@@ -23,6 +23,7 @@ from .memref import MEMREF, convert_global
 from .memref_views import MEMREF_VIEWS
 from .remainder import REMAINDER
 from .scf import SCF
+from .symbols import Symbols
 from .vector import VECTOR
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -13,7 +13,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     DictionaryAttr,
-    FunctionType,
     LocationAttr,
     MemRefType,
     UnitAttr,
@@ -30,17 +29,16 @@ from ...errors import StepwellError
 from ..by_address import ByAddress, UndefinedValue
 from .indices import without_numbers
 from .properties import (
-    EXTERNAL,
     NSW,
     aligned,
     call_of,
     comparison,
     element_address,
-    function_without_body,
     integer,
     intrinsic_call,
     segments,
 )
+from .symbols import Symbols
 from .types import (
     POINTER,
     AnyMemRef,
@@ -55,44 +53,6 @@ from .types import (
 Handler: TypeAlias = "Callable[[Emitter, Operation], None]"
 
 _INT32_RANGE = range(llvm.GEP_USE_SSA_VAL + 1, 2**31)
-
-
-class Symbols:
-    """
-    The functions of a module: those there are, and those that lowering adds, declared or outlined.
-
-    `threads` is how many run an `scf.parallel`: 0 leaves it to `omp_get_max_threads`, 1 needs none. `vector_bits` are those of a
-    vector register, or 0 where that is not known.
-    """
-
-    def __init__(self, types: Mapping[str, FunctionType], threads: int = 0, vector_bits: int = 0):
-        self.types = types
-        self.threads = threads
-        self.vector_bits = vector_bits
-        self.declared: dict[str, llvm.FuncOp] = {}
-        self.outlined: list[llvm.FuncOp] = []
-        self._numbers: dict[str, int] = {}
-
-    def new_name(self, stem: str) -> str:
-        """A name for an outlined function: the stem and a number."""
-        while True:
-            number = self._numbers.get(stem, 0)
-            self._numbers[stem] = number + 1
-            name = f"{stem}{number}"
-            if not any(taken.startswith(name) for taken in self.types):
-                return name
-
-    def declare(self, name: str, function_type: llvm.LLVMFunctionType, op: Operation) -> None:
-        """Make sure that `name` is declared with this type. Raises StepwellError on a clash."""
-        if name in self.types:
-            raise StepwellError(
-                f"'{op.name}' needs the C function '{name}', but the module defines a function of that "
-                "name; rename it",
-                op=op,
-            )
-        if name not in self.declared:
-            self.declared[name] = declared = function_without_body(name, function_type, EXTERNAL)
-            declared.add_region(Region())
 
 
 class Scope:

@@ -25,8 +25,9 @@ from ...dialects.leaf_operations import leaf, word_attribute
 from ...dialects.loop import ARENA, MARK, RESULT
 from ...errors import StepwellError
 from .cf import lower_region
-from .emitter import Emitter, Handler, Symbols
+from .emitter import Emitter, Handler
 from .properties import EXTERNAL, INTERNAL, VOID, function_type, function_without_body
+from .symbols import Symbols
 from .types import AnyMemRef, checked, is_memref, layout_of, static_bytes
 
 ARENA_ALIGNMENT = 64

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from stepwell.tools.cli import COMMANDS
+from stepwell.tools.cli import COMMANDS, main
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -33,3 +33,8 @@ except SystemExit:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_an_unknown_option_is_one_of_its_subcommand(capsys: pytest.CaptureFixture[str]):
+    assert main(["profile", "model.onnx", "--seconds", "0"]) == 1
+    assert "expected those of `stepwell profile --help`" in capsys.readouterr().err

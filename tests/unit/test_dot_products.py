@@ -11,8 +11,9 @@ import stepwell as sw
 from stepwell.analysis.facts import facts_of_loops, find_contractions
 from stepwell.analysis.plans import dot_products
 from stepwell.analysis.plans.dot_products import DotProductPlan
+from stepwell.analysis.plans.kernel_cost import contraction_plans
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import kernels, proposals
+from stepwell.tuning.rules import kernels
 
 TARGET = "x86-64-v4"
 
@@ -89,9 +90,10 @@ def test_threads(threads: int) -> None:
 def is_chosen(target: Target, m: int, n: int, k: int, dtype: Any) -> bool:
     """Whether the cheapest plan of a product is of dot products."""
     a, b = integers(m, k, dtype=dtype), integers(k, n, dtype=dtype)
-    schedule = sw.Schedule(sw.jit(lambda a, b: a @ b, target=TARGET).lower(a, b))
-    (function,) = kernels(schedule.module)
-    return isinstance(proposals(function, target, 1)[0].plan, DotProductPlan)
+    low = sw.jit(lambda a, b: a @ b, target=TARGET).lower(a, b)
+    (function,) = kernels(low.unscheduled())
+    ((plan, _),) = contraction_plans(facts_of_loops(function).facts, target, 1)
+    return isinstance(plan, DotProductPlan)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -6,7 +6,7 @@ import pytest
 from stepwell.analysis.facts import distributed, facts_of_loops
 from stepwell.frontend.text import parse_text
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import kernels, proposals, schedule_with
+from stepwell.tuning.rules import decisions, kernels, schedule_with
 
 MEANS = """
 func.func private @means(%x: memref<30x784x8xf32>, %y: memref<30x8xf32>) {
@@ -39,13 +39,14 @@ func.func private @means(%x: memref<30x784x8xf32>, %y: memref<30x8xf32>) {
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "zen5", "sapphire-rapids"])
 def test_sums_in_a_buffer_of_each_iteration_have_plans_that_are_not_refused(target: str):
-    (function,) = kernels(parse_text(MEANS, "means.mlir"))
-    found = proposals(function, Target.parse(target), 20)
+    module = parse_text(MEANS, "means.mlir")
+    (function,) = kernels(module)
+    found = [choice for choice, _ in decisions(module, function, Target.parse(target), 20)]
     assert len(found) > 3
-    for number in range(len(found)):
+    for choice in found:
         module = parse_text(MEANS, "means.mlir")
         (function,) = kernels(module)
-        assert schedule_with(module, function, found[number], Target.parse(target)), found[number]
+        assert schedule_with(module, function, choice, Target.parse(target)), choice
 
 
 def test_loops_with_a_buffer_in_them_are_not_distributed():

@@ -38,6 +38,10 @@ def integers(name, *values):
     return numpy_helper.from_array(np.array(values, np.int64), name)
 
 
+def floats(name, count):
+    return numpy_helper.from_array(np.ones(count, np.float32), name)
+
+
 def message_of(path: Path, data: bytes | onnx.ModelProto) -> str:
     """The one line that loading ends in, within a second and 200 MiB."""
     path.write_bytes(data if isinstance(data, bytes) else data.SerializeToString())
@@ -54,6 +58,11 @@ def _with_inputs(model: onnx.ModelProto, count: int) -> onnx.ModelProto:
     """The model, with its first input so many times."""
     model.graph.input.extend([model.graph.input[0]] * (count - 1))
     return model
+
+
+def _with_attribute(node: onnx.NodeProto, **attribute: int) -> onnx.NodeProto:
+    node.attribute.extend(make_node("", [], [], **attribute).attribute)
+    return node
 
 
 EXP = make_node("Exp", ["x"], ["y"], "e")
@@ -168,6 +177,27 @@ MODELS = {
     "a value twice": (
         lambda: model_of([make_node("Exp", ["x"], ["y"]), make_node("Neg", ["x"], ["y"], "e")]),
         ":e: found 'y' given a second time",
+    ),
+    "an attribute twice": (
+        lambda: model_of(
+            [_with_attribute(make_node("Softmax", ["x"], ["y"], "e", axis=0), axis=1)]
+        ),
+        ":e: found the attribute 'axis' twice, expected it once",
+    ),
+    "more channels than the input has": (
+        lambda: model_of(
+            [make_node("InstanceNormalization", ["x", "w", "w"], ["y"], "e")],
+            [floats("w", 5)],
+            shape=(2, 1, 3),
+        ),
+        ":e: found 'scale' of shape [5] for an input of shape [2, 1, 3], expected [1]",
+    ),
+    "one element for all channels": (
+        lambda: model_of(
+            [make_node("BatchNormalization", ["x", "w", "w", "w", "v"], ["y"], "e")],
+            [floats("w", 3), floats("v", 1)],
+        ),
+        ":e: found 'variance' of shape [1] for an input of shape [2, 3], expected [3]",
     ),
     "an input twice": (
         lambda: _with_inputs(model_of([EXP]), 2),

@@ -62,3 +62,7 @@ def test_no_more_plans_are_tried_than_where_a_kernel_is_scheduled(monkeypatch: p
     found = shown(20)
     assert found[:SHOWN] == [["refused", "contraction:"]] * SHOWN
     assert found[SHOWN:] and all(family != "contraction:" for _, family in found[SHOWN:])
+
+
+def test_a_program_without_kernels_says_so():
+    assert sw.jit(lambda x: x).lower(X).plan() == "no kernels\n"

@@ -9,7 +9,7 @@ import pytest
 import stepwell as sw
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.targets.target import Target
-from stepwell.tuning.rules import kernels, proposals
+from stepwell.tuning.rules import decisions, kernels
 
 MULTIPLY_ADD = re.compile(r"\t(vfmadd|fmla)")
 STACK = re.compile(r"%rsp|\[sp")
@@ -39,9 +39,11 @@ def product(
     a, b = np.zeros((m, k), dtype), np.zeros((n, k) if turned else (k, n), dtype)
     function = (lambda a, b: a @ sw.swapaxes(b, 0, 1)) if turned else (lambda a, b: a @ b)
     low = sw.jit(function, target=target).lower(a, b)
-    (kernel,) = kernels(sw.Schedule(low).module)
-    plan = proposals(kernel, Target.parse(target), 1)[0].plan
-    assert isinstance(plan, ContractionPlan)
+    module = low.unscheduled()
+    (kernel,) = kernels(module)
+    ((choice, refusal),) = decisions(module, kernel, Target.parse(target), 1)
+    plan = choice.plan
+    assert refusal is None and isinstance(plan, ContractionPlan)
     return low.as_text("asm"), plan
 
 
