@@ -98,8 +98,8 @@ class Bound:
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
         folded = rows - broadcast_apart(core, rows, self.vectors)
-        instructions = rows * self.vectors + shuffles + whole + single - folded
-        step = issuing(step, np.maximum(instructions, 0.0), model.issued)
+        loads = np.maximum(whole + single - folded, 0.0)
+        step = issuing(step, rows * self.vectors + shuffles + loads, model.issued)
         wide = min(self.inside, model.lanes)
         turning = least_turning(core, wide, model.c.result_bytes)
         is_along = model.is_along[self.lanes[0]]
