@@ -14,18 +14,18 @@ from itertools import product
 from math import inf, prod
 
 from ...lazy import cached_property
+from ...targets.core import Number
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Contraction, Home
 from .contraction_problem import is_finish_written_out
 from .convolution_padding import Padding
-from .convolution_plan import ConvolutionPlan
+from .convolution_plan import ConvolutionPlan, Loads
 from .convolution_residence import ConvolutionResidence
 from .cost import (
     TRANSLATED,
     Cost,
-    broadcast_apart,
     cost_of,
     cycles_per_second,
     ending_cycles,
@@ -200,10 +200,11 @@ class Model(ConvolutionResidence):
             step = max(adding, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
-        folded = self.used_once(plan, sizes) * (rows - broadcast_apart(core, rows, vectors))
-        step = issuing(
-            step, rows * vectors + shuffles + whole + single - folded + asked, self.issued
-        )
+        sums = rows * vectors
+        begun = sums + shuffles + whole + single + asked
+        if any(self.may_be_folded(one, one.values, sums) for one in (left, right)):
+            begun -= sums * self.used_once(plan, sizes)
+        step = issuing(step, begun, self.issued)
         step += across
         ending = core.mispredict * self._unforeseen_ends(plan)
         if plan.depth:
@@ -263,6 +264,13 @@ class Model(ConvolutionResidence):
             uses = size * prod(extent for extent, apart in taps if apart)
             part *= min((size - 1) * step + reach, uses) / uses
         return part
+
+    def may_be_folded(self, one: Loads, values: Number, sums: Number) -> Number | bool:
+        """
+        Whether a tile's loads of one operand, so many values, may be parts of its multiply-adds, which so many sums have one each of: with AVX-512,
+        where each value is for one of them.
+        """
+        return (values == sums) * (self.core.vector_bits >= 512 and not one.shuffles)
 
     def used_once(self, plan: ConvolutionPlan, sizes: Mapping[int, int]) -> float:
         """
