@@ -10,7 +10,7 @@ import numpy as np
 
 from ..facts import Access
 from .convolution_cost import Model
-from .cost import broadcast_apart, ending_cycles, issuing, mixed
+from .cost import ending_cycles, issuing, mixed
 from .turned_tiles import least_turning
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
@@ -97,9 +97,13 @@ class Bound:
             step = np.maximum(adding, core.loading_cycles(self.part * whole, lines, single))
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
-        folded = rows - broadcast_apart(core, rows, self.vectors)
-        instructions = rows * self.vectors + shuffles + whole + single - folded
-        step = issuing(step, np.maximum(instructions, 0.0), model.issued)
+        sums = rows * self.vectors
+        folded = np.maximum(
+            model.may_be_folded(one, counted.left, sums),
+            model.may_be_folded(other, counted.right, sums),
+        )
+        loads = np.maximum(whole + single - folded * sums, 0.0)
+        step = issuing(step, sums + shuffles + loads, model.issued)
         wide = min(self.inside, model.lanes)
         turning = least_turning(core, wide, model.c.result_bytes)
         is_along = model.is_along[self.lanes[0]]

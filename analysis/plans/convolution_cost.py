@@ -7,23 +7,25 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from math import inf, prod
 
 from ...lazy import cached_property
+from ...targets.core import Number
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Contraction, Home
 from .contraction_problem import is_finish_written_out
 from .convolution_padding import Padding
-from .convolution_plan import ConvolutionPlan
+from .convolution_plan import ConvolutionPlan, Loads
 from .convolution_residence import ConvolutionResidence
 from .cost import (
     TRANSLATED,
     Cost,
-    broadcast_apart,
     cost_of,
     cycles_per_second,
     ending_cycles,
@@ -198,10 +200,11 @@ class Model(ConvolutionResidence):
             step = max(adding, loading)
         if not plan.written_out:
             step = max(step, core.fma_latency + 1)
-        folded = rows - broadcast_apart(core, rows, vectors)
-        step = issuing(
-            step, rows * vectors + shuffles + whole + single - folded + asked, self.issued
-        )
+        sums = rows * vectors
+        begun = sums + shuffles + whole + single + asked
+        if any(self.may_be_folded(one, one.values, sums) for one in (left, right)):
+            begun -= sums * self.used_once(plan, sizes)
+        step = issuing(step, begun, self.issued)
         step += across
         ending = core.mispredict * self._unforeseen_ends(plan)
         if plan.depth:
@@ -255,21 +258,45 @@ class Model(ConvolutionResidence):
         The part of a tile's loads of the image that are left where terms written out share them: all, or those of a row of the window. Of a
         whole tile if no sizes are given.
         """
-        c, part = self.c, 1.0
+        part = 1.0
+        for size, step, taps in self._sharing(plan, plan.sizes if sizes is None else sizes):
+            reach = 1 + sum((extent - 1) * apart for extent, apart in taps)
+            uses = size * prod(extent for extent, apart in taps if apart)
+            part *= min((size - 1) * step + reach, uses) / uses
+        return part
+
+    def may_be_folded(self, one: Loads, values: Number, sums: Number) -> Number | bool:
+        """
+        Whether a tile's loads of one operand, so many values, may be parts of its multiply-adds, which so many sums have one each of: with AVX-512,
+        where each value is for one of them.
+        """
+        return (values == sums) * (self.core.vector_bits >= 512 and not one.shuffles)
+
+    def used_once(self, plan: ConvolutionPlan, sizes: Mapping[int, int]) -> float:
+        """
+        Of what a tile of some sizes would load of the image if terms shared nothing, the part that one of them uses alone: such a load may be
+        part of its multiply-add, and those that are shared are instructions of their own.
+        """
+        return prod([_alone(*shared) for shared in self._sharing(plan, sizes)])
+
+    def _sharing(
+        self, plan: ConvolutionPlan, sizes: Mapping[int, int]
+    ) -> Iterator[tuple[int, int, tuple[tuple[int, int], ...]]]:
+        """
+        For each axis of a tile along which terms written out may share the image: the tile's size, how far apart neighbours are there, and the
+        extents of these terms' axes with the distances of their neighbours.
+        """
+        c = self.c
         if not (plan.written_out or plan.shares_row):
-            return part
-        sizes = plan.sizes if sizes is None else sizes
+            return
         written = plan.summed[-1:] if plan.shares_row else c.window
         for axis, size in sizes.items():
             dimension = c.left.dimension_of(axis)
             subscript = None if dimension is None else c.left.subscripts[dimension]
             if axis == plan.lanes or subscript is None:
                 continue
-            taps = prod(self.extents[k] for k in written if subscript.coefficients[k])
-            reach = 1 + sum((self.extents[k] - 1) * subscript.coefficients[k] for k in written)
-            distinct = min((size - 1) * subscript.coefficients[axis] + reach, size * taps)
-            part *= distinct / (size * taps)
-        return part
+            by = subscript.coefficients
+            yield size, by[axis], tuple([(self.extents[k], by[k]) for k in written])
 
     def _streaming(self, plan: ConvolutionPlan, computing: float) -> float:
         """
@@ -455,3 +482,11 @@ class Model(ConvolutionResidence):
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""
         return self._exposed * self._writing + self._packing(packs) + self.copying(halo)
+
+
+@lru_cache(maxsize=1024)
+def _alone(size: int, step: int, taps: tuple[tuple[int, int], ...]) -> float:
+    """Of the uses of elements by `size` places, `step` apart, each through a window, the part that are the only ones of theirs."""
+    offsets = [sum(at) for at in product(*(range(0, n * by, by) for n, by in taps if by))]
+    uses = Counter(place * step + offset for place in range(size) for offset in offsets)
+    return sum(count == 1 for count in uses.values()) / uses.total()

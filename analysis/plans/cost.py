@@ -152,6 +152,11 @@ def issued(target: Target) -> float:
     A core whose other thread is somebody else's begins half as many. (On Sapphire Rapids beside one, the probed tile of 9 x 48 took 0.86 of
     the multiply-adds' rate. That gives 0.82, 0.86, 0.85 and 0.93 for tiles of 14 x 32, 6 x 64, 7 x 48 and 28 x 16, of which 0.82, 0.87, 0.85
     and 0.90 were measured.)
+
+    It stands for whatever a core loses by what it does beside multiply-adds, nearly all of which is loads. (On Intel's Granite Rapids it is the
+    clock that falls with these: multiply-adds took the same time with as many other instructions beside them, 1.06 with 25 loads for 60. With all
+    in L1 tiles of 9 x 48, 14 x 32 and 6 x 64 took 1.06, 1.04 and 1.04, where a limit gives 1.05, 1.07 and 1.05; of 20 x 16 and 12 x 32 whose
+    places of a window share elements 1.06 and 1.00, where it gives 1.06 and 1.03. It falls by steps: no rate for each load gives all of these.)
     """
     core = target.core
     rows, vectors = core.probe_tile
