@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.lowering.llvm_text import EXTERNAL_ALIGNMENT
-from stepwell.runtime.engine import LARGE_BYTES, scratch_memory
-from stepwell.runtime.result_memory import ResultMemory
+from stepwell.runtime import result_memory
+from stepwell.runtime.engine import LARGE_BYTES, new_array, scratch_memory
+from stepwell.runtime.result_memory import ON_HUGE_PAGES, USED_AGAIN, ResultMemory
 from stepwell.targets.large_memory import HUGE_PAGE
 
 
@@ -95,16 +96,55 @@ def test_large_scratch_memory_begins_with_a_huge_page(size: int):
     memory[...] = 1
 
 
-def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("beside", [(0, 1), (1, 2)])
+@pytest.mark.parametrize("size", [ON_HUGE_PAGES, 3 * HUGE_PAGE + 4])
+def test_large_results_are_on_huge_pages(size: int, beside: tuple[int, int]):
+    """Each has memory of its own as long as it is held, with the places of those of one call apart."""
+    shape = (size // 4,)
+    results = [new_array(shape, np.dtype(np.float32), beside) for _ in range(USED_AGAIN + 2)]
+    for number, result in enumerate(results):
+        result[...] = number
+    for number, result in enumerate(results):
+        assert result.nbytes == size
+        assert result.ctypes.data % HUGE_PAGE == (25 * 64 if beside[0] else 0)
+        assert (result == number).all()
+    held = [address(result) for result in results[:USED_AGAIN]]
+    del result, results[:USED_AGAIN]
+    again = [new_array(shape, np.dtype(np.float32), beside) for _ in range(USED_AGAIN)]
+    assert sorted(map(address, again)) == sorted(held)
+
+
+def test_blocks_that_are_held_for_long_are_on_ordinary_pages(monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+
+    def mapped(size: int) -> np.ndarray:
+        asked.append(size)
+        return np.empty(size, np.uint8)
+
+    monkeypatch.setattr(result_memory, "mapped", mapped)
     memory = ResultMemory()
-    block = memory.take(1000)
+    blocks = [memory.take(ON_HUGE_PAGES) for _ in range(USED_AGAIN + 2)]
+    assert asked == [ON_HUGE_PAGES + HUGE_PAGE] * USED_AGAIN
+    assert all(block.nbytes == ON_HUGE_PAGES + HUGE_PAGE for block in blocks)
+    memory.take(ON_HUGE_PAGES - 1)
+    assert len(asked) == USED_AGAIN, "smaller ones are not"
+
+
+@pytest.mark.parametrize("size", [1000, ON_HUGE_PAGES])
+def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.MonkeyPatch, size: int):
+    memory = ResultMemory()
+    block = memory.take(size)
 
     def fail(*_: object) -> np.ndarray:
         raise MemoryError
 
+    def fail_of_system(*_: object) -> np.ndarray:
+        raise OSError
+
     with monkeypatch.context() as patch:
         patch.setattr(np, "empty", fail)
+        patch.setattr(result_memory, "mapped", fail_of_system)
         with pytest.raises(MemoryError):
-            memory.take(1000)
-    assert memory._kept[1000][0] is block
-    assert memory._bytes == 1000
+            memory.take(size)
+    assert memory._kept[size][0] is block
+    assert memory._bytes == size
