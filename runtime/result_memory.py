@@ -5,15 +5,15 @@ What the system hands out afresh it fills with zeros page by page, at the first 
 than computing its elements, which are then written again. Libraries for tensors keep such memory for this reason
 (PyTorch's caching allocators; jemalloc's decay). NumPy gives it back at once.
 
-Large ones are on huge pages, as scratch memory is: tiles of a result write to a page for each of their rows, and of ordinary
-pages a core translates the addresses of few at a time. (On Intel's Granite Rapids 96 outputs of 112 x 112 took 0.83 of the
-time so, 256 of 56 x 56 0.90, 512 of 28 x 28 0.96.)
+Of what is used again, large blocks come on huge pages, as scratch memory does: tiles of a result write to a page for each of their rows,
+and of ordinary pages a core translates the addresses of few at a time. (On Intel's Granite Rapids 256 outputs of 56 x 56 took 0.90 to
+0.92 of the time so, 144 0.83 to 0.94, 512 of 28 x 28 0.95 to 0.99.) A result that is held for long is written once, and comes sooner on ordinary
+pages in some virtual machines: see `mapped`.
 """
 
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from threading import Lock
 
 import numpy as np
@@ -26,12 +26,6 @@ MOST_KEPT = 1 << 26
 
 ON_HUGE_PAGES = HUGE_PAGE // 2
 """Bytes of a result that is on huge pages, at least: those take no more than twice as much."""
-
-USED_AGAIN = 2
-"""
-Blocks of a size that are on huge pages at most: in `y = f(x)` the last result is held while the next one is computed. More are held
-for long, are written once, and come sooner on ordinary pages in some virtual machines: see `mapped`.
-"""
 
 
 class ResultMemory:
@@ -53,12 +47,13 @@ class ResultMemory:
             blocks = self._kept.get(size, [])
             block = _unused(blocks)
             if block is None:
-                block = _new_block(
-                    size, len(blocks) < USED_AGAIN
-                )  # or MemoryError, and all is as it was
+                block = _new_block(size)  # or MemoryError, and all is as it was
                 if size <= self._most:
                     blocks.append(block)
                     self._bytes += size
+            elif size >= ON_HUGE_PAGES and block.base is None:
+                first, block = block, _on_huge_pages(block)
+                blocks[:] = [block if each is first else each for each in blocks]
             if blocks:
                 self._kept.pop(size, None)
                 self._kept[size] = blocks
@@ -75,13 +70,16 @@ class ResultMemory:
             del self._kept[size]
 
 
-def _new_block(size: int, is_used_again: bool) -> np.ndarray:
-    if size < ON_HUGE_PAGES:
-        return np.empty(size, np.uint8)
-    if is_used_again:
-        with suppress(OSError):  # np.empty says it as NumPy's users know it
-            return mapped(size + HUGE_PAGE)
-    return np.empty(size + HUGE_PAGE, np.uint8)
+def _new_block(size: int) -> np.ndarray:
+    return np.empty(size + (HUGE_PAGE if size >= ON_HUGE_PAGES else 0), np.uint8)
+
+
+def _on_huge_pages(block: np.ndarray) -> np.ndarray:
+    """What takes the place of a block of ordinary pages; itself where the system has no memory for it."""
+    try:
+        return mapped(block.nbytes)
+    except OSError:
+        return block
 
 
 def _unused(blocks: list[np.ndarray]) -> np.ndarray | None:
