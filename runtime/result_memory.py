@@ -6,8 +6,8 @@ than computing its elements, which are then written again. Libraries for tensors
 (PyTorch's caching allocators; jemalloc's decay). NumPy gives it back at once.
 
 Of what is used again, large blocks come on huge pages, as scratch memory does: tiles of a result write to a page for each of their rows,
-and of ordinary pages a core translates the addresses of few at a time. (On Intel's Granite Rapids 256 outputs of 56 x 56 took 0.90 to
-0.92 of the time so, 144 0.83 to 0.94, 512 of 28 x 28 0.95 to 0.99.) A result that is held for long is written once, and comes sooner on ordinary
+and of ordinary pages a core translates the addresses of few at a time. (On Intel's Granite Rapids 256 outputs of 56 x 56 took 0.92 to
+0.98 of the time so, 128 0.97, 144 0.8 to 0.94, 512 of 28 x 28 0.975.) A result that is held for long is written once, and comes sooner on ordinary
 pages in some virtual machines: see `mapped`.
 """
 
