@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from layers import Layer
+from layers import Layer, placed
 
 Array = np.ndarray[Any, Any]
 
@@ -50,7 +50,7 @@ def onnxruntime(layer: Layer) -> Iterator[Peer]:
     inner = block if layer.groups == 1 else 1
     shape = (layer.outputs // block, block, -1, inner, layer.kernel, layer.kernel)
     filters = weights.reshape(shape).transpose(0, 2, 4, 5, 3, 1).reshape(weights.shape)
-    arrays = (np.ascontiguousarray(blocked), np.ascontiguousarray(filters))
+    arrays = (placed(blocked), placed(filters))
     inside = _session(layer, *arrays, domain="com.microsoft.nchwc")
 
     def result() -> Array:
@@ -141,7 +141,7 @@ def openvino(layer: Layer) -> Iterator[Peer]:
             "ENABLE_CPU_PINNING": False,
         }
         request = core.compile_model(model, "CPU", settings).create_infer_request()
-        given = np.ascontiguousarray(image.transpose(order))
+        given = placed(image.transpose(order))
         request.set_input_tensor(ov.Tensor(given, shared_memory=True))
         back = tuple(int(n) for n in np.argsort(order))
 

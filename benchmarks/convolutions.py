@@ -4,28 +4,30 @@ Convolution layers beside ONNX Runtime, OpenVINO and PyTorch: the share of the p
     python benchmarks/convolutions.py ['PATTERN' …] [--rounds N] [--target CPU] [--plans] [--markdown]
 
 On one thread, in seconds of the processor's time. All take turns in one process with the kernel by which `stepwell probe`
-measures the peak, compiled for the target, and of each the fastest turn counts: others may use the machine. Layers are in f32
-with a batch of 1 and constant weights; ours have images as networks have them (n, c, h, w), each peer the layout in which it is
-fastest, with nothing to convert (`convolution_peers.py`). The roof is the share of the peak that the bandwidth of the memory
-allows in which the layer's arrays lie between calls. The `blocked` layers have channels in blocks of a vector here, too, and are
-written as `te.compute`, with a border that is stored or read through a guard.
+measures the peak, compiled for the target, and of each the fastest turn counts: others may use the machine. That is done with
+arrays in several places, and the medians of these shares are shown. Layers are in f32 with a batch of 1 and constant weights.
+Networks keep what is inside of them in the layout that convolutions want, and so each has the layout in which it is fastest, with
+nothing to convert: peers those of `convolution_peers.py`, ours images (n, c, h, w), and where channels fill vectors blocks of as many
+channels with the border stored around them, as `graph-block-channels` has them. The roof is the share of the peak that the
+bandwidth of the memory allows in which the layer's arrays lie between calls. The layers that are called blocked are on blocks of
+channels alone, with a border that is stored or read through a guard.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from time import process_time
 from typing import Any
 
 import numpy as np
-from convolution_peers import peers
-from layers import LAYERS, Layer
+from convolution_peers import Peer, peers
+from layers import LAYERS, Layer, placed
 
 Array = np.ndarray[Any, Any]
 
@@ -36,6 +38,9 @@ LEAST_SECONDS = 2e-3
 """Of a turn: shorter calls are repeated."""
 
 
+PLACEMENTS = 3
+"""How often all arrays are made anew: which pages they come to lie on changes what a layer takes by several percent."""
+
 LEAST_RATIO = 0.95
 """Of the best peer: layers below are listed."""
 
@@ -45,19 +50,30 @@ BLOCKED = (Layer(64, 64, 56, 3), Layer(128, 128, 28, 3), Layer(64, 64, 56, 1))
 """Those that are run on blocked channels, too."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A layer, how it is written, and what computes it here from its image."""
+OURS = "Stepwell"
 
-    name: str
-    layer: Layer
+
+@dataclass(frozen=True)
+class Form:
+    """How a layer is written, and what it is computed from here."""
+
+    layout: str
     lowered: Any
     arguments: Sequence[Array]
     plain: Callable[[Array], Array]
     """the result as networks have it, (n, c, h, w)"""
 
 
-def plain(layer: Layer, target: str) -> Case:
+@dataclass(frozen=True)
+class Case:
+    """A layer in all forms of which the fastest counts."""
+
+    name: str
+    layer: Layer
+    forms: Sequence[Form]
+
+
+def plain(layer: Layer, target: str) -> Form:
     import stepwell as sw
 
     image, weights = layer.arrays()
@@ -73,14 +89,18 @@ def plain(layer: Layer, target: str) -> Case:
             groups=layer.groups,
         )
 
-    return Case(str(layer), layer, convolution.lower(image), [image], np.asarray)
+    return Form("nchw", convolution.lower(image), [image], np.asarray)
 
 
-def blocked_name(layer: Layer, is_guarded: bool) -> str:
-    return f"{layer} blocked, {'guarded' if is_guarded else 'padded'}"
+def fills_blocks(layer: Layer, target: str) -> bool:
+    """Whether channels and outputs are whole blocks of a vector."""
+    import stepwell as sw
+
+    block = sw.Target.of(target).core.lanes(4)
+    return layer.groups == 1 and not (layer.channels % block or layer.outputs % block)
 
 
-def blocked(layer: Layer, is_guarded: bool, target: str) -> Case:
+def blocked(layer: Layer, is_guarded: bool, target: str) -> Form:
     """On channels in blocks of a vector; the border is part of the image, or read through a guard."""
     import stepwell as sw
     from stepwell.driver.options import Options
@@ -94,7 +114,7 @@ def blocked(layer: Layer, is_guarded: bool, target: str) -> Case:
         x = np.pad(x, [(0, 0), (0, 0), (low, low), (low, low), (0, 0)])
     shape = (layer.outputs // block, block, layer.channels // block, block)
     w = weights.reshape(*shape, *weights.shape[2:]).transpose(0, 2, 4, 5, 3, 1)
-    arguments = [np.ascontiguousarray(x), np.ascontiguousarray(w)]
+    arguments = [placed(x), placed(w)]
     parallel = {"n": 1, "f": shape[0], "oh": layer.result, "ow": layer.result, "l": block}
     summed = {"c": shape[2], "kh": layer.kernel, "kw": layer.kernel, "cl": block}
     place = [f"%o{a} * {layer.stride} + %k{a} - {low if is_guarded else 0}" for a in "hw"]
@@ -116,14 +136,8 @@ def blocked(layer: Layer, is_guarded: bool, target: str) -> Case:
         shape = (1, layer.outputs, layer.result, layer.result)
         return np.asarray(found).transpose(0, 1, 4, 2, 3).reshape(shape)
 
-    name = blocked_name(layer, is_guarded)
-    return Case(
-        name,
-        layer,
-        sw.Lowered(parse_text(text, "blocked.mlir"), options=Options(target)),
-        arguments,
-        as_plain,
-    )
+    module = parse_text(text, "blocked.mlir")
+    return Form("blocked", sw.Lowered(module, options=Options(target)), arguments, as_plain)
 
 
 def _over(axes: dict[str, int]) -> str:
@@ -136,32 +150,70 @@ class Row:
 
     name: str
     group: str
-    ours: float
     roof: float
     """what the bandwidth of the memory that image, weights and result lie in allows"""
-    theirs: dict[str, float]
+    shares: dict[str, float]
+    """of each library, ours among them"""
     layouts: dict[str, str]
-    """of each library the one in which it was fastest"""
+    """the one in which it was fastest"""
     wrong: tuple[str, ...]
     """libraries and layouts that have another result"""
-    plan: str
+    plans: str
+
+    @property
+    def ours(self) -> float:
+        return self.shares[OURS]
 
     @property
     def ratio(self) -> float:
         """How many times as long the best of the others takes."""
-        return self.ours / max(self.theirs.values())
+        return self.ours / max(share for name, share in self.shares.items() if name != OURS)
 
 
 def measure(case: Case, rounds: int, target: str) -> Row:
-    run, others = case.lowered.compile(target=target, threads=1), list(peers(case.layer))
-    found = case.plain(run(*case.arguments))
-    wrong = tuple(
-        f"{peer.library} ({peer.layout})"
-        for peer in others
-        if _error(found, peer.result()) > MAX_ERROR
+    """The medians of shares over placements: how fast a layer runs depends on which pages its arrays come to lie on."""
+    runs = [form.lowered.compile(target=target, threads=1) for form in case.forms]
+    kernel = multiply_adds(target)
+    each = [_placed(case, runs, kernel, -(-rounds // PLACEMENTS)) for _ in range(PLACEMENTS)]
+    shares: dict[str, float] = {}
+    layouts: dict[str, str] = {}
+    for library, layout in each[0].shares:
+        share = median(one.shares[library, layout] for one in each)
+        if share > shares.get(library, 0.0):
+            shares[library], layouts[library] = share, layout
+    return Row(
+        case.name,
+        case.layer.group,
+        min(1.0, median(one.roof for one in each)),
+        shares,
+        layouts,
+        tuple(dict.fromkeys(name for one in each for name in one.wrong)),
+        "".join(form.lowered.plan(1) for form in case.forms),
     )
-    peak, flops = multiply_adds(target)
-    calls = [lambda: run(*case.arguments), peak, *(peer.call for peer in others)]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Shares of the peak with arrays in one place, by library and layout."""
+
+    roof: float
+    shares: dict[tuple[str, str], float]
+    wrong: tuple[str, ...]
+
+
+def _placed(
+    case: Case, runs: Sequence[Any], kernel: tuple[Callable[[], object], float], rounds: int
+) -> Placed:
+    """Of each the fastest of so many turns, all with arrays of their own that are made here."""
+    contestants = [*_ours(case, runs), *peers(case.layer)]
+    peak, flops = kernel
+    expected = contestants[0].result()
+    wrong = tuple(
+        f"{one.library} ({one.layout})"
+        for one in contestants[1:]
+        if _error(expected, one.result()) > MAX_ERROR
+    )
+    calls = [peak, *(one.call for one in contestants)]
     seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, own in zip(calls, seconds, strict=True):
@@ -171,21 +223,19 @@ def measure(case: Case, rounds: int, target: str) -> Row:
             for _ in range(times):
                 call()
             own.append((process_time() - start) / times)
-    ours, roof, *took = map(min, seconds)
+    roof, *took = map(min, seconds)
     share = case.layer.flops * roof / flops
-    best: dict[str, tuple[float, str]] = {}
-    for peer, one in zip(others, took, strict=True):
-        best[peer.library] = min(best.get(peer.library, (one, peer.layout)), (one, peer.layout))
-    return Row(
-        case.name,
-        case.layer.group,
-        share / ours,
-        min(1.0, share / _moving(case.layer)),
-        {name: share / one for name, (one, _) in best.items()},
-        {name: layout for name, (_, layout) in best.items()},
+    return Placed(
+        share / _moving(case.layer),
+        {(c.library, c.layout): share / one for c, one in zip(contestants, took, strict=True)},
         wrong,
-        case.lowered.plan(1),
     )
+
+
+def _ours(case: Case, runs: Sequence[Any]) -> Iterator[Peer]:
+    for form, run in zip(case.forms, runs, strict=True):
+        call = partial(run, *map(placed, form.arguments))
+        yield Peer(OURS, form.layout, call, lambda form=form, call=call: form.plain(call()))
 
 
 def _error(found: Array, expected: Array) -> float:
@@ -222,7 +272,9 @@ def _once(call: Callable[[], Any]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of names; by default all")
-    parser.add_argument("--rounds", type=int, default=41)
+    parser.add_argument(
+        "--rounds", type=int, default=42, help="turns of each, in all places (default: %(default)s)"
+    )
     parser.add_argument("--target", default="host", help="what ours is compiled for")
     parser.add_argument("--plans", action="store_true", help="print the plans that were taken")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
@@ -251,11 +303,11 @@ def main() -> None:
             continue
         row = measure(make(), args.rounds, args.target)
         rows.append(row)
-        shares = [f"{100 * share:.0f}" for share in (row.ours, row.roof)]
-        shares += [f"{100 * row.theirs[other]:.0f} {row.layouts[other]}" for other in LIBRARIES]
+        shares = [f"{100 * row.shares[n]:.0f} {row.layouts[n]}" for n in (OURS, *LIBRARIES)]
+        shares.insert(1, f"{100 * row.roof:.0f}")
         print(_line(args.markdown, name, *shares, f"{row.ratio:.2f}"), flush=True)
         if args.plans:
-            print(row.plan, end="")
+            print(row.plans, end="")
     print()
     for line in summary(rows):
         print(line)
@@ -267,13 +319,23 @@ def main() -> None:
 def cases(target: str) -> dict[str, Callable[[], Case]]:
     """What makes each case, by its name."""
     makers: dict[str, Callable[[], Case]] = {
-        str(each): partial(plain, each, target) for each in LAYERS
+        str(layer): partial(_every_layout, layer, target) for layer in LAYERS
     }
     for layer in BLOCKED:
         for is_guarded in (False, True) if layer.border else (False,):
-            name = blocked_name(layer, is_guarded)
-            makers[name] = partial(blocked, layer, is_guarded, target)
+            name = f"{layer} blocked, {'guarded' if is_guarded else 'padded'}"
+            makers[name] = partial(_in_blocks, name, layer, is_guarded, target)
     return makers
+
+
+def _every_layout(layer: Layer, target: str) -> Case:
+    forms = [plain(layer, target)]
+    forms += [blocked(layer, False, target)] if fills_blocks(layer, target) else []
+    return Case(str(layer), layer, forms)
+
+
+def _in_blocks(name: str, layer: Layer, is_guarded: bool, target: str) -> Case:
+    return Case(name, layer, [blocked(layer, is_guarded, target)])
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
