@@ -16,11 +16,18 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+_OF_THE_IR = range(-(1 << 63), 1 << 63)
+
+
+def number_of(number: int) -> isl.Val:
+    """A number for isl, which takes larger ones than those of the IR as text: bounds and steps are added and multiplied before."""
+    return isl.Val(number if number in _OF_THE_IR else str(number))
+
 
 def constant(space: isl.Space, value: int) -> isl.PwAff:
     """The constant function `value` on the (set) space."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value)))
+    return isl.PwAff.from_aff(zero.set_constant_val(number_of(value)))
 
 
 def variable(space: isl.Space, position: int) -> isl.PwAff:
@@ -45,15 +52,15 @@ def linear_function(
     """
     result = isl.Aff.zero_on_domain(local)
     if number:
-        result = result.set_constant_val(isl.Val(number))
+        result = result.set_constant_val(number_of(number))
     for position, factor in enumerate(coefficients):
         if not factor:
             continue
         if position < parameters:
-            result = result.set_coefficient_val(isl.dim_type.param, position, isl.Val(factor))
+            result = result.set_coefficient_val(isl.dim_type.param, position, number_of(factor))
         else:
             position -= parameters
-            result = result.set_coefficient_val(isl.dim_type.in_, position, isl.Val(factor))
+            result = result.set_coefficient_val(isl.dim_type.in_, position, number_of(factor))
     return result
 
 
@@ -76,7 +83,7 @@ def pw_aff(expr: AffineExpr, dims: Sequence[isl.PwAff], space: isl.Space) -> isl
             if expr.kind is AffineBinaryOpKind.Add:
                 return lhs.add(pw_aff(expr.rhs, dims, space))
             assert isinstance(expr.rhs, AffineConstantExpr)
-            factor = isl.Val(expr.rhs.value)
+            factor = number_of(expr.rhs.value)
             if expr.kind is AffineBinaryOpKind.Mul:
                 return lhs.scale_val(factor)
             if expr.kind is AffineBinaryOpKind.Mod:

@@ -29,6 +29,7 @@ from .affine_isl import (
     constant,
     constraint_set,
     linear_function,
+    number_of,
     parameter,
     pw_aff,
     variable,
@@ -275,7 +276,7 @@ def loop_range(
         end = upper[0]
         for bound in upper[1:]:
             end = end.min(bound)
-        span = isl.Val(step * multiple)
+        span = number_of(step * multiple)
         blocks = end.sub(start).scale_down_val(span).ceil()
         result = result.intersect(here.sub(start).lt_set(blocks.scale_val(span)))
     if step != 1:

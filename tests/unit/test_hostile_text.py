@@ -166,6 +166,12 @@ def test_integers_of_64_bits_are_read() -> None:
     parse_text(f"func.func @f() {{ {text}\n func.return }}")
 
 
+def test_plans_for_a_loop_that_ends_at_the_least_integer() -> None:
+    """One less is no integer of the IR."""
+    text = NEST.replace("0 to 32", "0 to -9223372036854775808")
+    assert sw.load(text).plan().startswith("f\n")
+
+
 @pytest.mark.parametrize(
     "step",
     [

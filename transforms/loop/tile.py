@@ -9,6 +9,7 @@ import islpy as isl
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...analysis.affine_isl import number_of
 from ...dialects import loop
 from ...dialects.loop import LoopKind
 from ...dialects.schedule.steps import Tile
@@ -308,7 +309,7 @@ def _with_kinds(step: Tile, nest: Nest, axes: Sequence[Axis], sinking: Sinking) 
                 name = axis.for_op.loop_name.data
                 raise refuse(step, f"the start of '{name}' is not affine, so its tiles are unknown")
             value = value.sub(start)
-        tiles.append(value.scale_down_val(isl.Val(axis.span)).floor())
+        tiles.append(value.scale_down_val(number_of(axis.span)).floor())
     order = space.map(lambda t: [*t[:first], *tiles, *variables, *t[first + 1 :]])
     outermost = axes[0].for_op
     check_order(

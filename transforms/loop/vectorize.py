@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ...analysis.affine_isl import constant
+from ...analysis.affine_isl import constant, number_of
 from ...analysis.dependence import Dependence
 from ...analysis.operations import body_of, operations_in
 from ...analysis.recurrences import varying_values
@@ -254,7 +254,7 @@ def _lane_order(plan: VectorizePlan) -> isl.Map:
         if plan.split is not None:
             assert lower is not None
             step_size = for_op.step.value.data
-            span = isl.Val(plan.split.factor * step_size)
+            span = number_of(plan.split.factor * step_size)
             block = lane.sub(lower).scale_down_val(span).floor()
             end = space.upper_bound(for_op) if plan.split.tail == "peel" else None
             if end is not None:
