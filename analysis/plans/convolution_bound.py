@@ -98,11 +98,11 @@ class Bound:
         if not model.is_window_alone:
             step = np.maximum(step, core.fma_latency + 1)
         sums = rows * self.vectors
-        folded = np.maximum(
-            model.may_be_folded(one, counted.left, sums),
-            model.may_be_folded(other, counted.right, sums),
-        )
-        loads = np.maximum(whole + single - folded * sums, 0.0)
+        of_image = shared * left * (one.vectors * of_row + one.elements)
+        of_weights = right * (other.vectors + other.elements)
+        of_image = of_image - sums * model.may_be_folded(one, counted.left, sums)
+        of_weights = of_weights - sums * model.may_be_folded(other, counted.right, sums)
+        loads = kept * (np.maximum(of_image, 0.0) + np.maximum(of_weights, 0.0))
         step = issuing(step, sums + shuffles + loads, model.issued)
         wide = min(self.inside, model.lanes)
         turning = least_turning(core, wide, model.c.result_bytes)
