@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from xdsl.dialects import arith
-
 from ..analysis.facts import Access, Contraction, Home, LoopFacts
 from ..analysis.plans.computed_operands import (
     keeps_rows,
@@ -76,6 +74,12 @@ class _Tiles(ContractionLoops):
         self.core, self.takes_hints_in_sums = target.core, target.takes_hints_in_sums
         self.lanes = target.core.lanes(c.result_bytes)
         self.vectors = -(-plan.nr // self.lanes)
+        in_pairs = plan.has_pairs(self.k, is_fused=c.is_fused)
+        self.terms, self.fewest_terms = (
+            terms_of_product(target.core, plan.mr, self.vectors, in_pairs=pairs)
+            for pairs in (in_pairs, False)
+        )
+        """of a tile's sum in an iteration, and those that it has whatever stands between them"""
         self.accumulates = self.is_blocked and c.statement.reassociates and not plan.sums_in
         """whether tiles begin with zeros and are added to the result, for which they need not wait"""
         self.peels_tiles = not (plan.mirrored or self.is_deep or self.by_panels)
@@ -289,7 +293,8 @@ class _Tiles(ContractionLoops):
         panels: dict[LoopHandle, BufferHandle] = {}
         for handle in self.tile.copies:
             tile = self._tile(handle)
-            if (tile.tall, tile.wide) == (plan.mr, plan.nr):
+            is_last = any(is_in(handle, back) for back in self.column_backs)
+            if (tile.tall, tile.wide) == (plan.mr, plan.nr) and not is_last:
                 self.whole_sums += self.summed.copies_in(handle)
             result, sizes = self.result, {self.row_axis: tile.tall, self.column_axis: tile.wide}
             pads = tuple(sizes.get(axis, 1) for axis in range(len(self.c.result.subscripts)))
@@ -307,7 +312,9 @@ class _Tiles(ContractionLoops):
 
     def _fetch_ahead(self) -> None:
         """While a tile is computed, ask for the next rows of A or panel of B, and for the next part of the result or of what it is finished with."""
-        self.hints = hints = Hints(self.s, self.summed, self.plan, self.core, self.vectors)
+        self.hints = hints = Hints(
+            self.s, self.summed, self.plan, written_out=self.fewest_terms > 1
+        )
         if self.panels is not None:
             blocks = () if self.deep_block is None else self.deep_block.copies
             if self.plan.prefetch:
@@ -396,12 +403,5 @@ class _Tiles(ContractionLoops):
             write_out(s, loop)
         if self.finish is not None and not self.is_deep:
             write_out_finish(s, self.finish.row, self.c)
-        # What is left of pairs takes registers, and so do masks of ragged columns and products of integers before they are
-        # added: LLVM spilled sums with both of the former, and more of integers.
-        is_masked = self.n % self.plan.nr != 0 and not self.plan.peel_n
-        has_room = not (is_masked and (self.k | self.plan.kc) % 2)
-        is_fused = arith.MulfOp.name in dict(self.c.statement.operations)
-        in_pairs = self.plan.asks_in_terms and has_room and is_fused
-        terms = terms_of_product(self.core, self.plan.mr, self.vectors, in_pairs=in_pairs)
         for loop in self.whole_sums:  # those of tiles at the edges run seldom
-            write_out_terms(s, self.hints.terms(loop), terms)
+            write_out_terms(s, self.hints.terms(loop), self.terms)

@@ -10,9 +10,7 @@ from ..analysis.plans.terms_written_out import (
     BETWEEN_HINTS,
     has_parts,
     terms_between_hints,
-    writes_out_terms,
 )
-from ..targets.core import Core
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import SplitLoops
 from ..transforms.step_support.nest import regions_around
@@ -27,15 +25,12 @@ class Hints:
     written out: parts of one length can be.
     """
 
-    def __init__(
-        self, s: Session, summed: LoopHandle, plan: ContractionPlan, core: Core, vectors: int
-    ):
-        """For tiles of so many vectors of columns."""
+    def __init__(self, s: Session, summed: LoopHandle, plan: ContractionPlan, *, written_out: bool):
+        """Terms are `written_out` where an iteration is to have more than one."""
         self.s = s
         self._has_others = plan.prefetch_result or plan.prefetch_left or plan.prefetch
         self._kc = plan.kc
         """the terms of a block of the sums, of which the last may have fewer"""
-        written_out = writes_out_terms(core, plan.mr, vectors)
         self._tail: Tail = "peel" if written_out else "guard"
         self.loops: list[LoopHandle] = []
         """those of the hints"""

@@ -84,6 +84,11 @@ class Contraction:
         return self.facts.element_bytes(self.right)
 
     @property
+    def is_fused(self) -> bool:
+        """Whether a product and the sum that it goes into are one instruction."""
+        return arith.MulfOp.name in dict(self.statement.operations)
+
+    @property
     def exact_terms(self) -> int:
         """
         How many products of integers of 8 or 16 bits have a sum that is exact in f32, in every order: all partial

@@ -20,6 +20,8 @@ from stepwell.analysis.plans.cost import lost_part
 from stepwell.analysis.plans.kernel_cost import contraction_plans
 from stepwell.analysis.plans.terms_written_out import terms_of_product
 from stepwell.dialects import loop
+from stepwell.dialects.schedule.steps import Unroll
+from stepwell.frozen import replaced
 from stepwell.targets.core import Cache
 from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
@@ -142,6 +144,21 @@ def test_hints_of_short_sums_go_on_with_the_next_panel(terms: int, goes_on: bool
     for hint in hints:
         row, column = hint.map.data.results
         assert (f"floordiv {terms}" in f"{row} {column}") == goes_on
+
+
+def test_terms_of_the_last_columns_stand_alone():
+    """No hints are between them, and LLVM spills sums: only the tiles before them have two terms in an iteration."""
+    a, b = np.zeros((512, 512), np.float32), np.zeros((512, 517), np.float32)
+    target = Target.parse("icelake-server")
+    module = sw.jit(lambda a, b: a @ b, target=target).lower(a, b).unscheduled()
+    (kernel,) = kernels(module)
+    (choice,) = Contractions().propose(facts_of_loops(kernel).facts, target, 1)
+    assert isinstance(choice.plan, ContractionPlan)
+    plan = replaced(choice.plan, nc=240, peel_n=True, prefetch_left=False, pack_in_tiles=False)
+    made = schedule_with(module, kernel, replace(choice, plan=plan), target)
+    assert made is not None
+    unrolled = [step for step in made.steps if isinstance(step, Unroll) and step.factor == 2]
+    assert len(unrolled) == 1
 
 
 def test_blocks_of_k_are_outside_where_operands_leave_l2(squares: dict[int, Contraction]):
