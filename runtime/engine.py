@@ -299,8 +299,8 @@ def array_maker(
     unit = EXTERNAL_ALIGNMENT if count == 1 else ALIASED_BYTES
     place = number * APART_LINES * EXTERNAL_ALIGNMENT % unit
     needed, take, array = size + unit, _RESULTS.take, np.ndarray
-    if needed >= ON_HUGE_PAGES:
-        unit = large_memory.HUGE_PAGE
+    if needed >= ON_HUGE_PAGES:  # begins with a huge page, in as few as hold it
+        unit, needed = large_memory.HUGE_PAGE, max(place + size, ON_HUGE_PAGES)
 
     def make() -> np.ndarray:
         raw = take(needed)

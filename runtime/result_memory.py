@@ -22,7 +22,9 @@ from ..forks import Rank, held_over_forks
 from ..targets.large_memory import HUGE_PAGE, mapped
 
 MOST_KEPT = 1 << 26
-"""Bytes of all that is kept, used or not: as much as the last caches of large servers hold, and little beside a program."""
+"""
+Bytes of all that is kept, used or not, huge pages as a whole: as much as the last caches of large servers hold, and little beside a program.
+"""
 
 ON_HUGE_PAGES = HUGE_PAGE // 2
 """Bytes of a result that is on huge pages, at least: those take no more than twice as much."""
@@ -48,9 +50,9 @@ class ResultMemory:
             block = _unused(blocks)
             if block is None:
                 block = _new_block(size)  # or MemoryError, and all is as it was
-                if size <= self._most:
+                if _held(size) <= self._most:
                     blocks.append(block)
-                    self._bytes += size
+                    self._bytes += _held(size)
             elif size >= ON_HUGE_PAGES and block.base is None:
                 first, block = block, _on_huge_pages(block)
                 blocks[:] = [block if each is first else each for each in blocks]
@@ -65,9 +67,14 @@ class ResultMemory:
         """Of the size that was not asked for the longest. Whoever uses the block keeps it alive."""
         size, blocks = next(iter(self._kept.items()))
         blocks.pop(0)
-        self._bytes -= size
+        self._bytes -= _held(size)
         if not blocks:
             del self._kept[size]
+
+
+def _held(size: int) -> int:
+    """Bytes of memory that a block holds once it is written: those before where a huge page begins never are."""
+    return size if size < ON_HUGE_PAGES else -(-size // HUGE_PAGE) * HUGE_PAGE
 
 
 def _new_block(size: int) -> np.ndarray:

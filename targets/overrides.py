@@ -123,7 +123,7 @@ def _value(name: str, text: str) -> float:
 def _refuse(name: str, found: str) -> float:
     """Raises StepwellError that says what the fact is."""
     if name in _CACHES:
-        expected = "a size of at least 1K, as 512K or 2M"
+        expected = f"a size from 1K to {int(_MOST) // _UNITS['G']}G, as 512K or 2M"
     elif name == "registers":
         expected = f"a whole number from {_LEAST_REGISTERS} to {_MOST_COUNTED}"
     elif name in RATE_NAMES or name in _PORTS:

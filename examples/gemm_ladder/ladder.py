@@ -258,13 +258,13 @@ class Roofs:
         GFLOP/s of a product, of the multiply-adds and of the tile: the medians of calls that take turns for so many seconds each.
         """
         fmas, work = _repeated(self._fmas, ROUNDS)
-        tile, tile_work = _repeated(self._tile, 1)
-        contestants = {"product": call, "peak": fmas, "tile": tile}
+        near, near_work = _repeated(self._tile, 1)
+        contestants = {"product": call, "peak": fmas, "tile": near}
         turns = {name: Sampler(each, 1).take_turn for name, each in contestants.items()}
         timings = interleaved(turns, seconds=seconds)
-        done = {"product": 2.0 * size**3, "peak": work, "tile": tile_work}
-        product, peak, most = (done[name] / timings[name].median / 1e9 for name in contestants)
-        return product, peak, most
+        done = {"product": 2.0 * size**3, "peak": work, "tile": near_work}
+        product, peak, tile = (done[name] / timings[name].median / 1e9 for name in contestants)
+        return product, peak, tile
 
 
 def _repeated(job: Job, rounds: int) -> tuple[Call, float]:

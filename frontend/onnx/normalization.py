@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -57,13 +57,18 @@ def along_channels(x: Value, rank: int) -> Value:
 
 
 def require_by_channel(x: Value, **parameters: Value) -> None:
-    """Raises StepwellError unless each of these has one element for each channel of `x`, which are its second axis."""
-    channels = list(x.shape[1:2]) or [1]
+    """
+    Raises StepwellError unless each of these has one element for each channel of `x`, which are its second axis; what has none is one channel.
+    """
+    _require_elements(x, x.shape[1] if len(x.shape) > 1 else 1, "channel", parameters)
+
+
+def _require_elements(x: Value, count: int, each: str, parameters: Mapping[str, Value]) -> None:
     for name, parameter in parameters.items():
-        if list(parameter.shape) != channels:
+        if list(parameter.shape) != [count]:
             raise StepwellError(
-                f"found '{name}' of shape {list(parameter.shape)} for an input of shape {list(x.shape)}, expected {channels}, "
-                "an element for each channel; export the model again"
+                f"found '{name}' of shape {list(parameter.shape)} for an input of shape {list(x.shape)}, expected [{count}], "
+                f"an element for each {each}; export the model again"
             )
 
 
@@ -148,6 +153,7 @@ def group_normalization(
     stash_type: int = TensorProto.FLOAT,
 ) -> Value:
     require_by_channel(x, scale=scale, bias=bias)
+    _require_groups(x, num_groups)
     normalized = _by_groups(x, num_groups, epsilon, stash_type)
     rank = len(x.shape)
     return elementwise.add(
@@ -160,6 +166,8 @@ def group_normalization_scaled_by_group(
     x: Value, scale: Value, bias: Value, *, num_groups: int, epsilon: float = 1e-5
 ) -> Value:
     """With one scale and bias for each group."""
+    _require_elements(x, num_groups, "group", {"scale": scale, "bias": bias})
+    _require_groups(x, num_groups)
     channels = x.shape[1] // num_groups
     spread = [
         manipulation.reshape(
@@ -171,6 +179,14 @@ def group_normalization_scaled_by_group(
         for one in (scale, bias)
     ]
     return group_normalization(x, *spread, num_groups=num_groups, epsilon=epsilon)
+
+
+def _require_groups(x: Value, groups: int) -> None:
+    if groups < 1 or x.shape[1] % groups:
+        raise StepwellError(
+            f"found num_groups={groups} for an input of shape {list(x.shape)}, expected a number that its {x.shape[1]} channels "
+            "are a multiple of; export the model again"
+        )
 
 
 def _by_groups(x: Value, groups: int, epsilon: float, stash_type: int) -> Value:

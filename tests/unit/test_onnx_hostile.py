@@ -199,6 +199,31 @@ MODELS = {
         ),
         ":e: found 'variance' of shape [1] for an input of shape [2, 3], expected [3]",
     ),
+    "a scale for each channel where groups have one": (
+        lambda: model_of(
+            [make_node("GroupNormalization", ["x", "w", "w"], ["y"], "e", num_groups=2)],
+            [floats("w", 4)],
+            shape=(2, 4, 3),
+        ),
+        ":e: found 'scale' of shape [4] for an input of shape [2, 4, 3], expected [2], an element for each group",
+    ),
+    "groups of no whole channels": (
+        lambda: model_of(
+            [make_node("GroupNormalization", ["x", "w", "w"], ["y"], "e", num_groups=2)],
+            [floats("w", 2)],
+            shape=(2, 5, 3),
+        ),
+        ":e: found num_groups=2 for an input of shape [2, 5, 3], expected a number that its 5 channels are a multiple of",
+    ),
+    "no groups": (
+        lambda: model_of(
+            [make_node("GroupNormalization", ["x", "w", "w"], ["y"], "e", num_groups=0)],
+            [floats("w", 4)],
+            shape=(2, 4, 3),
+            opsets=(("", 21),),
+        ),
+        ":e: found num_groups=0 for an input of shape [2, 4, 3]",
+    ),
     "an input twice": (
         lambda: _with_inputs(model_of([EXP]), 2),
         "found 'x' given a second time",

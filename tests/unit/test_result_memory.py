@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.lowering.llvm_text import EXTERNAL_ALIGNMENT
-from stepwell.runtime import result_memory
+from stepwell.runtime import engine, result_memory
 from stepwell.runtime.engine import LARGE_BYTES, new_array, scratch_memory
 from stepwell.runtime.result_memory import ON_HUGE_PAGES, ResultMemory
 from stepwell.targets import large_memory
@@ -132,10 +132,25 @@ def test_large_blocks_that_are_used_again_are_on_huge_pages(monkeypatch: pytest.
     del again
     assert address(memory.take(ON_HUGE_PAGES)) == place
     assert (held == 1).all()
-    assert memory._bytes == 2 * ON_HUGE_PAGES
+    assert memory._bytes == 2 * HUGE_PAGE, "which hold whole pages"
     for _ in range(3):
         memory.take(ON_HUGE_PAGES - 1)
     assert len(asked) == 1, "smaller ones are not"
+
+
+@pytest.mark.parametrize("size", [ON_HUGE_PAGES, HUGE_PAGE, 3 * ON_HUGE_PAGES])
+def test_huge_pages_that_are_kept_are_no_more_than_the_limit(
+    monkeypatch: pytest.MonkeyPatch, size: int
+):
+    """A result of 1 MiB holds 2; one of 2 MiB no more, however it begins with a line or a page."""
+    pages = 8
+    memory = ResultMemory(pages * HUGE_PAGE)
+    monkeypatch.setattr(engine, "_RESULTS", memory)
+    results = [new_array((size,), np.dtype(np.uint8)) for _ in range(pages + 1)]
+    kept = [block for blocks in memory._kept.values() for block in blocks]
+    held = [-(-size // HUGE_PAGE) for _ in kept]
+    assert len(results) > len(kept) > 0
+    assert sum(held) == pages
 
 
 def test_a_system_without_huge_pages_uses_the_same_block_again(monkeypatch: pytest.MonkeyPatch):
@@ -161,4 +176,4 @@ def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.Monkey
         with pytest.raises(MemoryError):
             memory.take(size)
     assert memory._kept[size][0] is block
-    assert memory._bytes == size
+    assert memory._bytes == (1000 if size == 1000 else HUGE_PAGE)

@@ -198,6 +198,18 @@ def test_refusals() -> None:
     assert "loop 'k' is marked 'vector'" in reason(marked, Rfactor("f/k"))
 
 
+def test_what_keeps_one_buffer_is_said_of_that_one() -> None:
+    """Not of another one, into which the loop reduces."""
+    store = "loop.store %s, %C[%i] : memref<{n}xi32>"
+    shift = "%b = loop.load %B[%k] : memref<64xi32>\nloop.store %b, %B[%k + 1] : memref<64xi32>"
+    program = rows().replace("parallel", "serial").replace("reduction", "serial")
+    program = program.replace(store, f"{store}\n{shift}").replace("{n}", "5")
+    buffers = "".join(f"%{name}: memref<64xi32> {{stepwell.noalias}}, " for name in "BD")
+    program = program.replace("@f(", f"@f({buffers}")
+    assert "flow dependence through '%B'" in reason(program, Rfactor("f/k", of="B"))
+    assert "loop 'k' carries no reduction into '%D'" in reason(program, Rfactor("f/k", of="D"))
+
+
 def test_a_value_needed_before_the_end_is_refused() -> None:
     store = "loop.store %s, %C[%i] : memref<{n}xi32>"
     use = "%q = loop.load %C[%i] : memref<{n}xi32>\nloop.store %q, %A[%i, %k] : memref<{n}x{n}xi32>"

@@ -257,6 +257,9 @@ def _updates(step: Rfactor, nest: Nest, factored: loop.ForOp) -> tuple[Reduction
     if step.of:
         wanted = nest.buffer(step.of)
         found = [update for update in found if update.store.buffer is wanted]
+        if not found:
+            every = nest.dependences.carried_by(factored)
+            carried = [dependence for dependence in every if dependence.source.buffer is wanted]
     operators = {(u.store.buffer, u.operator): None for u in found}
     if len(operators) == 1:
         return tuple(found)

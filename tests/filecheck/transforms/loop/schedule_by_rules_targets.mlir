@@ -7,7 +7,7 @@
 // A schedule for a core that is known is the same on every machine.
 
 // FACT: found unknown fact 'l2_way' of a target; did you mean 'l2_ways'
-// SIZE: found 'fast' for 'l2' of a target, expected a size of at least 1K, as 512K or 2M; mend it
+// SIZE: found 'fast' for 'l2' of a target, expected a size from 1K to 931322G, as 512K or 2M; mend it
 
 // ZEN3: loop.for parallel vector "j.lane" %{{.*}} = 0 to 64
 // WIDE: loop.for parallel vector "j.lane" %{{.*}} = 0 to 128
