@@ -30,7 +30,7 @@ from .contraction_plan import Blocks, ContractionPlan, Innermost
 from .contraction_problem import Problem, problem_of
 from .contraction_search import ROUNDED, Cheapest, Part, Planned
 from .cost import Cost, balanced, round_up
-from .terms_written_out import BETWEEN_HINTS, terms_of_product
+from .terms_written_out import BETWEEN_HINTS, writes_out_terms
 from .threads import dealt
 
 MOST_VECTORS = 4
@@ -303,9 +303,7 @@ class _Domains:
         problem = self.problem
         left, right = problem.left.element_bytes, problem.right.element_bytes
         vectors = -(-nr // self.model.lanes)
-        in_pairs = problem.is_fused and self.model.panels_hints_gain
-        terms = terms_of_product(self.model.core, mr, vectors, in_pairs=in_pairs)
-        unit = BETWEEN_HINTS if terms > 1 else 1
+        unit = BETWEEN_HINTS if writes_out_terms(self.model.core, mr, vectors) else 1
         panels = list(self._depths(nr * right, unit))
         for kc in dict.fromkeys((*panels, *self._depths(mr * left, unit))):
             for part in (1, 2):

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from operator import attrgetter
-from typing import NamedTuple
 
-from ...lazy import cached_property
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing, worth_of_code
 from .contraction_hints import panel_terms_ahead
@@ -22,7 +20,6 @@ from .contraction_problem import Problem, tiles
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
 from .cost import Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
-from .terms_written_out import TWO_TERMS
 
 EXTENDED_ELEMENT = 3
 """Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
@@ -35,21 +32,6 @@ INTEGER_PRODUCT = 2
 
 # What the time of A's copy depends on, beside the tile, the blocks and their order.
 _LEFT_COPY = attrgetter("pack_left", "left_by_rows", "left_in_rows")
-
-
-class Terms(NamedTuple):
-    """What tiles do in the terms of their sums beside multiply-adds."""
-
-    fetched: tuple[float, float]
-    """bytes that come from L2 for each element of A and of B"""
-    blocks: int = 1
-    """as of `Model.brought`"""
-    extending: tuple[int, int] = (0, 0)
-    """instructions that extend each element of A, and each vector of B"""
-    split: float = 0
-    """the part of B's vectors that lies across two lines"""
-    in_pairs: bool = False
-    """whether two terms stand in an iteration, as of `terms_of_product`"""
 
 
 class Model(LeastWaits):
@@ -67,16 +49,13 @@ class Model(LeastWaits):
     def whole_tiles_time(self, mr: int, nr: int) -> float:
         """As `tile_time`, without the tiles at the edges that have fewer rows or columns."""
         problem = self.problem
-        return self._tiles_time([(problem.m // mr * (problem.n // nr), mr, nr)], self._from_l2)
+        fetched = (problem.left.element_bytes, problem.right.element_bytes)
+        return self._tiles_time([(problem.m // mr * (problem.n // nr), mr, nr)], fetched)
 
     def tile_time(self, mr: int, nr: int) -> float:
         """Seconds of all tiles of a size, those at the edges peeled off, with both operands coming from L2."""
-        return self._tiles_time(tiles(self.problem, mr, nr, (True, True)), self._from_l2)
-
-    @cached_property
-    def _from_l2(self) -> Terms:
-        """Terms whose operands both come from L2."""
-        return Terms((self.problem.left.element_bytes, self.problem.right.element_bytes))
+        fetched = (self.problem.left.element_bytes, self.problem.right.element_bytes)
+        return self._tiles_time(tiles(self.problem, mr, nr, (True, True)), fetched)
 
     def reads_rows(self, rows: int) -> bool:
         """Whether tiles of so many rows find them in L1 where A's rows are read as they are, however far apart."""
@@ -89,41 +68,43 @@ class Model(LeastWaits):
     def tiles_packing_right(self, plan: ContractionPlan) -> Tiles:
         """What tiles take where edges are peeled off, and B is packed: the least of all plans with the same tile, KC and order."""
         brought = self.brought(plan, packs_right=True)
-        terms = Terms(*brought, in_pairs=self._may_have_pairs(plan))
-        return brought, self.tiles_of(plan, (True, True), terms)
+        peels = True, True
+        return brought, self.tiles_of(plan.mr, plan.nr, peels, plan.mirrored, plan.sums_in, brought)
 
     def tiles(self, plan: ContractionPlan, brought: Brought | None = None) -> float:
         """Seconds of the tiles of one entry of the batch, with what they bring from L2, which is as of `brought`."""
-        problem = self.problem
         extending = (
-            EXTENDED_ELEMENT if problem.left.is_extended and not plan.pack_left else 0,
-            EXTENDED_VECTOR if problem.right.is_extended and not plan.pack_right else 0,
+            EXTENDED_ELEMENT if self.problem.left.is_extended and not plan.pack_left else 0,
+            EXTENDED_VECTOR if self.problem.right.is_extended and not plan.pack_right else 0,
         )
-        split = problem.right.split_part(self.core, is_packed=plan.pack_right)
-        in_pairs = plan.has_pairs(problem.k, is_fused=problem.is_fused)
+        split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
         brought = brought or self.brought(plan, packs_right=plan.pack_right)
-        terms = Terms(*brought, extending, split, in_pairs)
-        return self.tiles_of(plan, (plan.peel_m, plan.peel_n), terms)
+        peels = plan.peel_m, plan.peel_n
+        return self.tiles_of(
+            plan.mr, plan.nr, peels, plan.mirrored, plan.sums_in, brought, extending, split
+        )
 
-    def tiles_of(self, plan: ContractionPlan, peels: tuple[bool, bool], terms: Terms) -> float:
+    def tiles_of(
+        self,
+        mr: int,
+        nr: int,
+        peels: tuple[bool, bool],
+        mirrored: bool,
+        sums_in: str,
+        brought: Brought,
+        extending: tuple[int, int] = (0, 0),
+        split: float = 0,
+    ) -> float:
         """As of `tiles`, by all that it depends on, which many plans have in common."""
-        same = (plan.mr, plan.nr, peels, plan.mirrored, terms)
+        same = (mr, nr, peels, mirrored, brought, extending, split)
         seconds = self._arithmetic.get(same)
         if seconds is None:
-            counted = tiles(self.problem, plan.mr, plan.nr, peels, mirrored=plan.mirrored)
-            seconds = self._arithmetic[same] = self._tiles_time(counted, terms)
-        is_apart = bool(self.problem.exact_terms) and not plan.sums_in
+            fetched, blocks = brought
+            counted = tiles(self.problem, mr, nr, peels, mirrored=mirrored)
+            seconds = self._tiles_time(counted, fetched, extending, split, blocks)
+            self._arithmetic[same] = seconds
+        is_apart = bool(self.problem.exact_terms) and not sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
-
-    def _may_have_pairs(self, plan: ContractionPlan) -> bool:
-        """Whether terms may stand in pairs in plans with the tile and blocks of one: where they ask for panels, or for rows of B as it is."""
-        asks = self.problem.is_fused and self.target.takes_hints_in_sums
-        is_whole = not (self.problem.k | plan.kc) % TWO_TERMS
-        return (
-            asks
-            and is_whole
-            and (not self.always_packs_right(plan) or panel_terms_ahead(self, plan) > 0)
-        )
 
     def brought(self, plan: ContractionPlan, *, packs_right: bool) -> Brought:
         """
@@ -159,29 +140,44 @@ class Model(LeastWaits):
         width = min(columns * right.stored_bytes, apart)  # shorter rows are read to their ends
         return most_in_a_set(self.level_1, min(plan.kc, 4096), apart, width) < self.level_1.ways
 
-    def _tiles_time(self, tiles: Iterable[tuple[int, int, int]], terms: Terms) -> float:
+    def _tiles_time(
+        self,
+        tiles: Iterable[tuple[int, int, int]],
+        fetched: tuple[float, float],
+        extending: tuple[int, int] = (0, 0),
+        split: float = 0,
+        blocks: int = 1,
+    ) -> float:
         """The same for so many tiles of so many rows and columns; see `_tile_cycles`."""
         cycles = 0.0
         for count, rows, columns in tiles:
-            cycles += count * self._tile_cycles(rows, columns, terms)
+            cycles += count * self._tile_cycles(rows, columns, fetched, extending, split, blocks)
         return cycles / self.clock
 
-    def _tile_cycles(self, rows: int, columns: int, terms: Terms) -> float:
+    def _tile_cycles(
+        self,
+        rows: int,
+        columns: int,
+        fetched: tuple[float, float],
+        extending: tuple[int, int],
+        split: float,
+        blocks: int,
+    ) -> float:
         """
-        Cycles of a tile of so many rows and columns. Tiles of several blocks of terms are read and written for each, and once more when they are
-        initialised and finished, each in a loop of its own.
+        Cycles of a tile of so many rows and columns, which brings so many bytes from L2 for each element of A and of B, and extends each element of
+        A and each vector of B by so many instructions. A part of B's vectors is `split` between lines. Tiles of several `blocks`
+        of terms are read and written for each, and once more when they are initialised and finished, each in a loop of its own.
         """
         vectors = -(-columns // self.lanes)
         part = self.half if 2 * columns <= self.lanes else 1.0
-        same = rows, vectors, part, terms
+        same = rows, vectors, part, fetched, extending, split
         step = self._steps.get(same)
         if step is None:
-            extended = rows * terms.extending[0] + vectors * terms.extending[1]
-            bytes_ = terms.fetched[0], self.lanes * terms.fetched[1]
-            step = self._steps[same] = self.steps.cycles(
-                rows, vectors, bytes_, terms.split, extended, part, in_pairs=terms.in_pairs
-            )
-        ending, blocks = ending_cycles(self.core, rows, part * vectors), terms.blocks
+            extended = rows * extending[0] + vectors * extending[1]
+            bytes_ = fetched[0], self.lanes * fetched[1]
+            step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
+            self._steps[same] = step
+        ending = ending_cycles(self.core, rows, part * vectors)
         through = 0.0
         if blocks > 1:
             through = rows * part * vectors * (1 / self.core.load_ports + 1 / self.core.store_ports)

@@ -96,8 +96,6 @@ class Problem:
     """whether both operands are parts of the same buffer"""
     finished_with: int = 0
     """bytes that come for each element when it is finished: what is read then, as in a residual block, and further results"""
-    is_fused: bool = True
-    """whether a product and the sum that it goes into are one instruction, as those of floats are"""
     of_others: tuple[int, int, int] = (0, 0, 0)
     """
     bytes of buffers that the program's threads share another way than where rows are dealt out to them, where columns are, and
@@ -143,7 +141,6 @@ def problem_of(contraction: Contraction) -> Problem:
         contraction.is_symmetric,
         contraction.left.buffer == contraction.right.buffer,
         _finished_with(contraction),
-        contraction.is_fused,
         (
             _of_others(contraction, m),
             _of_others(contraction, n),

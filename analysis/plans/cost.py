@@ -137,10 +137,10 @@ def broadcast_apart(core: Core, rows: Number, vectors: float) -> Number:
     return rows * (vectors > 1 or core.vector_bits < 512)
 
 
-def term_instructions(core: Core, rows: int, vectors: int, *, in_pairs: bool = False) -> float:
+def term_instructions(core: Core, rows: int, vectors: int) -> float:
     """Instructions of one term of the sum in a register tile, those that control its loop included."""
     loads = broadcast_apart(core, rows, vectors) + vectors
-    return rows * vectors + loads + control_instructions(core, rows, vectors, in_pairs=in_pairs)
+    return rows * vectors + loads + control_instructions(core, rows, vectors)
 
 
 @lru_cache(maxsize=16)
@@ -289,24 +289,21 @@ class TileSteps:
         split: float = 0,
         extending: float = 0,
         part: float = 1,
-        *,
-        in_pairs: bool = False,
     ) -> float:
         """
         Cycles of one term of a tile of so many rows and vectors, which brings so many bytes from L2 for each row
         and for each vector. A part of the vectors is `split` between lines. `extending` are the instructions before
-        the multiply-adds. An instruction on vectors takes a `part` of the time of one on full ones. Terms may stand
-        `in_pairs` (as of `terms_of_product`).
+        the multiply-adds. An instruction on vectors takes a `part` of the time of one on full ones.
         """
         core, splits = self.core, vectors * split
         bytes_ = rows * fetched[0] + vectors * fetched[1]
         # While L1 takes a line from L2, it gives nothing at one of its ports.
         lines = bytes_ / self.line_bytes
         loading = (part * (rows + vectors) + lines) / core.load_ports
-        control = control_cycles(core, rows, vectors, in_pairs=in_pairs)
-        adding = (part * rows * vectors / core.fma_ports + control) * self.controlled
+        adding = part * rows * vectors / core.fma_ports + control_cycles(core, rows, vectors)
+        adding *= self.controlled
         ports = max(step_cycles(core, rows, vectors, part), loading, adding)
-        begun = term_instructions(core, rows, vectors, in_pairs=in_pairs)
+        begun = term_instructions(core, rows, vectors)
         step = issuing(ports, begun, self.issued)
         if self.across is not None:
             step += splits * self.across

@@ -99,16 +99,22 @@ def can_write_out(core: Core, rows: int, vectors: int) -> bool:
     return vectors > 1 and (rows + 1) * vectors + 2 <= core.vector_registers
 
 
-def control_instructions(core: Core, rows: int, vectors: int, *, in_pairs: bool = False) -> float:
+def writes_out_terms(core: Core, rows: int, vectors: int) -> bool:
+    """Whether an iteration has more than one term of a tile's sum."""
+    cycles = rows * vectors / core.fma_ports
+    return can_write_out(core, rows, vectors) and terms_written_out(cycles) > 1
+
+
+def control_instructions(core: Core, rows: int, vectors: int) -> float:
     """Instructions of a tile's term that control its loop; what more than two terms gain was not seen."""
-    return CONTROL / min(terms_of_product(core, rows, vectors, in_pairs=in_pairs), 2)
+    return CONTROL / (2 if writes_out_terms(core, rows, vectors) else 1)
 
 
-def control_cycles(core: Core, rows: int, vectors: int, *, in_pairs: bool = False) -> float:
+def control_cycles(core: Core, rows: int, vectors: int) -> float:
     """
     Cycles of a tile's term in which its loop's control has ports of multiply-adds. Cores whose additions have ports of their own have
     others for scalar instructions.
     """
     if core.add_ports:
         return 0.0
-    return CONTROL_CYCLES * control_instructions(core, rows, vectors, in_pairs=in_pairs)
+    return CONTROL_CYCLES * control_instructions(core, rows, vectors)
