@@ -2,6 +2,9 @@
 
 import pytest
 from stepwell.dialects.schedule.steps import Split, Tensorize
+from stepwell.frontend.text import parse_text
+from stepwell.transforms.step_support.nest import Nests
+from stepwell.transforms.step_support.planning import apply
 
 from .loop_nests import applied, check_extents, reason
 from .producer_texts import function
@@ -78,6 +81,40 @@ def test_parts_of_buffers(program: str) -> None:
 def test_operands_may_be_exchanged() -> None:
     program = nest().replace("arith.addi %p, %q", "arith.addi %q, %p")
     check_extents(program + ADD, STEP, extents=(1,))
+
+
+def test_parts_of_one_buffer_have_names_of_their_own() -> None:
+    """Steps and messages name buffers: two of one name could not be told apart."""
+    sums = kernel(
+        f"""
+  loop.for parallel "l" %l = 0 to 4 {{
+    %p = loop.load %a[%l] : {PART}
+    %q = loop.load %b[%l] : {PART}
+    %r = arith.addi %p, %q : i32
+    loop.store %r, %c[%l] : {PART}
+  }}""",
+        "a b c",
+    )
+    program = function(
+        [("A", "memref<99xi32>"), ("B", "memref<99xi32>")],
+        """
+  loop.for serial "x" %x = 0 to 4 {
+    %p = loop.load %A[%x] : memref<99xi32>
+    %q = loop.load %A[%x + 7] : memref<99xi32>
+    %r = arith.addi %p, %q : i32
+    loop.store %r, %B[%x] : memref<99xi32>
+  }""",
+    )
+    check_extents(program + sums, STEP, extents=(1,))
+    module = parse_text(program + sums, "program.mlir")
+    nests = Nests(module)
+    apply(STEP, nests)
+    (nest,) = nests.resolve("f/")[:1]
+    assert [name for name in nest.listing.buffers_by_name if ".part" in name] == [
+        "A.part",
+        "A.part1",
+        "B.part",
+    ]
 
 
 def test_blocks_of_a_larger_nest() -> None:

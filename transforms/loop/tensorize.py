@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 import islpy as isl
@@ -226,9 +226,12 @@ def _arguments(kernel: Nest, unifier: Unifier) -> Iterator[View | SSAValue]:
     for buffer in unifier.buffers:
         if buffer not in arguments:
             raise Mismatch(f"'%{loop.buffer_name(buffer)}' of the kernel is no argument of it")
+    names: set[str] = set()
     for arg in arguments:
         if isinstance(arg.type, MemRefType):
-            yield _view(unifier, arg)
+            view = _view(unifier, arg, names)
+            names.add(view.name)
+            yield view
         elif arg in unifier.values:
             yield unifier.values[arg]
         else:
@@ -261,7 +264,8 @@ def _check_aliases(kernel: func.FuncOp, unifier: Unifier) -> None:
 # Which part of a buffer an argument stands for.
 
 
-def _view(unifier: Unifier, arg: SSAValue) -> View:
+def _view(unifier: Unifier, arg: SSAValue, names: Collection[str]) -> View:
+    """The part that stands for one argument; `names` are those of the parts for others."""
     source = unifier.buffers.get(arg)
     name = loop.buffer_name(arg)
     if source is None:
@@ -279,7 +283,8 @@ def _view(unifier: Unifier, arg: SSAValue) -> View:
         found = _offsets(pairs, axes, rank)
         if found is not None:
             offsets, strides = found
-            part = unifier.nest.fresh_buffer_name(f"{loop.buffer_name(source) or name}.part")
+            stem = f"{loop.buffer_name(source) or name}.part"
+            part = unifier.nest.fresh_buffer_name(stem, names)
             view = View(source, type_, axes, offsets, strides, pairs[0].values, part)
             reason = view.why_not() or _outside(pairs[0], view)
             if reason is not None:

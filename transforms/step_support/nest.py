@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import func
@@ -227,15 +227,15 @@ class Nest:
             candidate = f"{name}_{number}"
         return candidate
 
-    def fresh_buffer_name(self, name: str) -> str:
+    def fresh_buffer_name(self, name: str, besides: Collection[str] = ()) -> str:
         """
-        `name`, or with a number after it when a buffer is called so already.
+        `name`, or with a number after it when a buffer is called so already, or one is to be: those `besides`.
 
         The number follows directly, so that the SSA name, from whose end xDSL takes `_` and a number, says it.
         """
         taken = self.listing.buffers_by_name
         candidate, number = name, 0
-        while candidate in taken:
+        while candidate in taken or candidate in besides:
             number += 1
             candidate = f"{name}{number}"
         return candidate
