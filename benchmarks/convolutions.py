@@ -117,7 +117,8 @@ def blocked(layer: Layer, is_guarded: bool, target: str) -> Form:
     arguments = [placed(x), placed(w)]
     parallel = {"n": 1, "f": shape[0], "oh": layer.result, "ow": layer.result, "l": block}
     summed = {"c": shape[2], "kh": layer.kernel, "kw": layer.kernel, "cl": block}
-    place = [f"%o{a} * {layer.stride} + %k{a} - {low if is_guarded else 0}" for a in "hw"]
+    before = low if is_guarded else 0
+    place = [f"%o{a} * {layer.stride} + %k{a} * {layer.dilation} - {before}" for a in "hw"]
     outside = " else 0.0 : f32" if is_guarded and low else ""
     types = [f"tensor<{'x'.join(map(str, each.shape))}xf32>" for each in arguments]
     y = f"tensor<{'x'.join(map(str, parallel.values()))}xf32>"
