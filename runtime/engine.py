@@ -30,7 +30,7 @@ from .elf_linker import LinkedCode, can_link, link
 from .elf_objects import UnsupportedObjectError
 from .objects import objects_of
 from .process_symbols import process_address
-from .result_memory import ON_HUGE_PAGES, ResultMemory
+from .result_memory import ResultMemory
 
 if TYPE_CHECKING:
     from ..targets.target import Target
@@ -281,7 +281,7 @@ APART_LINES = 25
 def new_array(
     shape: Sequence[int], dtype: np.dtype, beside: tuple[int, int] = (0, 1)
 ) -> np.ndarray:
-    """As `np.empty`, and where it is large aligned to a cache line or a huge page, in memory of results that are gone."""
+    """As `np.empty`, and where it is large aligned to a cache line, in memory of results that are gone."""
     return array_maker(shape, dtype, beside)()
 
 
@@ -299,8 +299,6 @@ def array_maker(
     unit = EXTERNAL_ALIGNMENT if count == 1 else ALIASED_BYTES
     place = number * APART_LINES * EXTERNAL_ALIGNMENT % unit
     needed, take, array = size + unit, _RESULTS.take, np.ndarray
-    if needed >= ON_HUGE_PAGES:  # begins with a huge page, in as few as hold it
-        unit, needed = large_memory.HUGE_PAGE, max(place + size, ON_HUGE_PAGES)
 
     def make() -> np.ndarray:
         raw = take(needed)

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 import stepwell as sw
 from stepwell.lowering.llvm_text import EXTERNAL_ALIGNMENT
-from stepwell.runtime import engine, result_memory
-from stepwell.runtime.engine import LARGE_BYTES, new_array, scratch_memory
-from stepwell.runtime.result_memory import ON_HUGE_PAGES, ResultMemory
-from stepwell.targets import large_memory
+from stepwell.runtime.engine import LARGE_BYTES, scratch_memory
+from stepwell.runtime.result_memory import ResultMemory
 from stepwell.targets.large_memory import HUGE_PAGE
 
 
@@ -97,76 +95,9 @@ def test_large_scratch_memory_begins_with_a_huge_page(size: int):
     memory[...] = 1
 
 
-@pytest.mark.parametrize("beside", [(0, 1), (1, 2)])
-@pytest.mark.parametrize("size", [ON_HUGE_PAGES, 3 * HUGE_PAGE + 4])
-def test_large_results_begin_with_a_huge_page(size: int, beside: tuple[int, int]):
-    """Each has memory of its own as long as it is held, with the places of those of one call apart."""
-    for _ in range(3):
-        results = [new_array((size // 4,), np.dtype(np.float32), beside) for _ in range(3)]
-        for number, result in enumerate(results):
-            result[...] = number
-        for number, result in enumerate(results):
-            assert result.nbytes == size
-            assert result.ctypes.data % HUGE_PAGE == (25 * 64 if beside[0] else 0)
-            assert (result == number).all()
-
-
-def test_large_blocks_that_are_used_again_are_on_huge_pages(monkeypatch: pytest.MonkeyPatch):
-    asked: list[int] = []
-
-    def mapped(size: int) -> np.ndarray:
-        asked.append(size)
-        return large_memory.mapped(size)
-
-    monkeypatch.setattr(result_memory, "mapped", mapped)
+def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.MonkeyPatch):
     memory = ResultMemory()
-    held = memory.take(ON_HUGE_PAGES)
-    held[...] = 1
-    once = memory.take(ON_HUGE_PAGES)
-    assert not asked, "they may be held for long"
-    del once
-    again = memory.take(ON_HUGE_PAGES)
-    assert asked == [ON_HUGE_PAGES + HUGE_PAGE] == [again.nbytes]
-    again[...] = 2
-    place = address(again)
-    del again
-    assert address(memory.take(ON_HUGE_PAGES)) == place
-    assert (held == 1).all()
-    assert memory._bytes == 2 * HUGE_PAGE, "which hold whole pages"
-    for _ in range(3):
-        memory.take(ON_HUGE_PAGES - 1)
-    assert len(asked) == 1, "smaller ones are not"
-
-
-@pytest.mark.parametrize("size", [ON_HUGE_PAGES, HUGE_PAGE, 3 * ON_HUGE_PAGES])
-def test_huge_pages_that_are_kept_are_no_more_than_the_limit(
-    monkeypatch: pytest.MonkeyPatch, size: int
-):
-    """A result of 1 MiB holds 2; one of 2 MiB no more, however it begins with a line or a page."""
-    pages = 8
-    memory = ResultMemory(pages * HUGE_PAGE)
-    monkeypatch.setattr(engine, "_RESULTS", memory)
-    results = [new_array((size,), np.dtype(np.uint8)) for _ in range(pages + 1)]
-    kept = [block for blocks in memory._kept.values() for block in blocks]
-    held = [-(-size // HUGE_PAGE) for _ in kept]
-    assert len(results) > len(kept) > 0
-    assert sum(held) == pages
-
-
-def test_a_system_without_huge_pages_uses_the_same_block_again(monkeypatch: pytest.MonkeyPatch):
-    def fail(*_: object) -> np.ndarray:
-        raise OSError
-
-    monkeypatch.setattr(result_memory, "mapped", fail)
-    memory = ResultMemory()
-    place = address(memory.take(ON_HUGE_PAGES))
-    assert address(memory.take(ON_HUGE_PAGES)) == place
-
-
-@pytest.mark.parametrize("size", [1000, ON_HUGE_PAGES])
-def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.MonkeyPatch, size: int):
-    memory = ResultMemory()
-    block = memory.take(size)
+    block = memory.take(1000)
 
     def fail(*_: object) -> np.ndarray:
         raise MemoryError
@@ -174,6 +105,6 @@ def test_memory_that_there_is_not_leaves_what_is_kept(monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr(np, "empty", fail)
         with pytest.raises(MemoryError):
-            memory.take(size)
-    assert memory._kept[size][0] is block
-    assert memory._bytes == (1000 if size == 1000 else HUGE_PAGE)
+            memory.take(1000)
+    assert memory._kept[1000][0] is block
+    assert memory._bytes == 1000
