@@ -282,6 +282,10 @@ Unless = Callable[[Dependence], bool]
 """Whether a dependence does not matter to a question."""
 
 
+def _never(_: Dependence) -> bool:
+    return False
+
+
 class Dependences:
     """
     All the dependences of one function, and the questions transformations ask.
@@ -306,9 +310,7 @@ class Dependences:
     def all(self) -> list[Dependence]:
         return self.between(self.scop.accesses, self.scop.accesses)
 
-    def inside(
-        self, operations: Iterable[Operation], unless: Unless | None = None
-    ) -> list[Dependence]:
+    def inside(self, operations: Iterable[Operation], unless: Unless = _never) -> list[Dependence]:
         """The dependences both of whose ends are in some of the operations; `unless` is as for `between`."""
         accesses = {access for op in operations for access in self.scop.inside(op)}
         return self.between(accesses, accesses, unless)
@@ -317,7 +319,7 @@ class Dependences:
         self,
         sources: Collection[Access],
         sinks: Collection[Access],
-        unless: Unless | None = None,
+        unless: Unless = _never,
     ) -> list[Dependence]:
         """
         The dependences from one of some accesses to one of others.
@@ -325,26 +327,17 @@ class Dependences:
         Those of which `unless` is true are left out before integer sets are asked whether there are any: it
         saves most of the time.
         """
-        return [
-            dependence
-            for dependence in self.possible(sources, sinks)
-            if not (unless is not None and unless(dependence)) and dependence.exists
-        ]
+        return [d for d in self.possible(sources, sinks) if not unless(d) and d.exists]
 
-    def carried_by(self, for_op: loop.ForOp, unless: Unless | None = None) -> list[Dependence]:
-        """
-        The dependences between different iterations of the loop, reductions included; `unless` is as for `between`.
-        """
+    def carried_by(self, for_op: loop.ForOp, unless: Unless = _never) -> list[Dependence]:
+        """The dependences between different iterations of the loop, with reductions; `unless` is as for `between`."""
         accesses = self.scop.inside(for_op)
         # Of a buffer that is made in the loop each iteration has its own.
         made = filter(is_allocation, {access.buffer for access in accesses})
         own = {buffer for buffer in made if for_op.is_ancestor(buffer.owner)}
         shared = [access for access in accesses if access.buffer not in own]
-        return [
-            dependence
-            for dependence in self.possible(shared, shared)
-            if not (unless is not None and unless(dependence)) and dependence.is_carried_by(for_op)
-        ]
+        possible = self.possible(shared, shared)
+        return [d for d in possible if not unless(d) and d.is_carried_by(for_op)]
 
     @cached_property
     def _groups(self) -> list[list[Access]]:
