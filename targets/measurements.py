@@ -52,6 +52,8 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
             source, rate = rates[second].source, rates[first]
             found = [each for each in (old, new) if second in each and first in each]
             both = [each for each in found if each[second].source == source]
+            if not both:  # a busy machine left time for one of them in each run
+                continue
             gain = sum(each[second].core / each[first].core for each in both) / len(both)
             rates[second] = Rate(gain * rate.core, gain * rate.machine, source)
     return rates

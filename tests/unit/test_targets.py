@@ -399,6 +399,9 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
     both = {first: Rate(80, 80), second: Rate(84, 84)}
     merged = measurements.merged({first: Rate(100, 100)}, both)
     assert merged[second].core == pytest.approx(1.05 * merged[first].core)
+    # A busy machine leaves no time for some, and those that are not known yet come first in the next run.
+    merged = measurements.merged({"fma_f32": Rate(100, 200)}, {"tile_near": Rate(80, 160)})
+    assert merged == {"fma_f32": Rate(100, 200), "tile_near": Rate(80, 160)}
     busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
     assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
 
