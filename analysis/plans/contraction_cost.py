@@ -17,6 +17,7 @@ from .contraction_hints import panel_terms_ahead
 from .contraction_least import Brought, LeastWaits
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
+from .contraction_rates import Beyond
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
 from .cost import Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
@@ -253,13 +254,19 @@ class Model(LeastWaits):
         uses = min(plan.mr, problem.m)
         size = (plan.kc if plan.k_outside else problem.k) * plan.nc * bytes_
         far = self.beyond_of(size) if again > 1 else self.beyond_l2
+        first = self.between_calls(problem.right) if problem.right.is_constant else far
         if plan.innermost == "n":
             fetched *= computed_part(plan, problem.n)
-        if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
-            return share * self.stall(elements * fetched, bytes_, far.rate, min(plan.mc, problem.m))
         apart = run if is_dense else (problem.right.summed or 0) * bytes_
-        streamed = self.streamed(elements * fetched, bytes_, uses, run, apart, far)
-        return share * streamed + self.demand_misses(elements * alone, bytes_, far.rate, uses)
+
+        def coming(times: float, far: Beyond) -> float:
+            if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
+                return self.stall(elements * times, bytes_, far.rate, min(plan.mc, problem.m))
+            return self.streamed(elements * times, bytes_, uses, run, apart, far)
+
+        once = min(fetched, 1.0)
+        seconds = share * (coming(once, first) + coming(fetched - once, far))
+        return seconds + self.demand_misses(elements * alone, bytes_, far.rate, uses)
 
     def _evicts_packed(self, plan: ContractionPlan) -> bool:
         """Whether panels of B leave L2 after they are packed and before they are used."""
@@ -324,7 +331,7 @@ class Model(LeastWaits):
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_  # each row is a stream of its own
             # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
             size = problem.k * problem.m * bytes_
-            far = self.beyond_of(size) if again > 1 else self.beyond_l2
+            far = self.beyond_of(size) if again > 1 else self.between_calls(left)
             coming = elements * fetched
             begun = restart_seconds(self.core.page_bytes, run, far.begun)
             waiting = coming * bytes_ * (self.waiting_left + begun)

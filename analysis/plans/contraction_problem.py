@@ -42,6 +42,8 @@ class Operand:
     read_along: int | None = None
     """as `along`, of what the elements are read from when they are packed or computed"""
     read_summed: int | None = None
+    constants: int = 0
+    """of a constant, the bytes of all that the program has, about, where they are many: as many go by between two calls"""
 
     @property
     def is_in_order(self) -> bool:
@@ -201,15 +203,17 @@ def _finished_with(contraction: Contraction) -> int:
 def _operand(contraction: Contraction, access: Access, own: int, outer: tuple[int, ...]) -> Operand:
     stored, last = contraction.facts.element_bytes(access), contraction.k[-1]
     extension = access.extension
+    is_constant = contraction.facts.buffers[access.buffer].home is Home.CONSTANT
     return Operand(
         stored if extension is None else bit_width(extension.element) // 8,
         stored,
         contraction.stride(access, own),
         contraction.stride(access, last),
-        contraction.facts.buffers[access.buffer].home is Home.CONSTANT,
+        is_constant,
         not any(access.moves_along(axis) for axis in outer),
         computing(contraction, access),
         contraction.facts.buffers[access.buffer].is_callers,
         stride_of_sources(contraction, access, own),
         stride_of_sources(contraction, access, last),
+        contraction.facts.constants if is_constant else 0,
     )

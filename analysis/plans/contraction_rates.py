@@ -131,6 +131,12 @@ class ContractionRates:
         """Where operands and results are that are not in L2: in the last cache where all of them stay there between calls."""
         return self.beyond_of(self.problem.batch * self.entry_bytes)
 
+    def between_calls(self, operand: Operand) -> Beyond:
+        """Where an operand is that is not in L2 when a call begins: a constant in memory, if those of the program leave the last cache."""
+        if least_constants(operand) > self._last_cache_keeps:
+            return self._in_memory
+        return self.beyond_l2
+
     def beyond_of(self, size: float) -> Beyond:
         """Where so many bytes are that are read again and again, while others go by: in a core's part of the last cache, or in memory."""
         return self._in_last_cache if size <= self._last_cache_keeps else self._in_memory
@@ -265,9 +271,10 @@ class ContractionRates:
     def far_share(self, operand: Operand) -> float:
         """
         The part of an operand that is not in L2 when it is needed: both operands of an entry of the batch have gone by since
-        where all entries have the same, else those of all entries.
+        where all entries have the same, else those of all entries; and all constants of the program, if it is one.
         """
-        return self._far_shares[operand.is_everybodys]
+        share = self._far_shares[operand.is_everybodys]
+        return max(share, self.beyond_share(least_constants(operand)))
 
     @cached_property
     def _far_shares(self) -> tuple[float, float]:
@@ -350,3 +357,8 @@ class ContractionRates:
         work, bytes_ = 2 * rows * vectors * self.core.lanes(4), 4 * rows
         explained = max(work / self.rates.tile_near.core, bytes_ / self.rates.beyond_l2.core)
         return max(work / self.rates.tile_narrow_far.core - explained, 0.0) / bytes_
+
+
+def least_constants(operand: Operand) -> float:
+    """The bytes of the program's constants, if an operand is one: they are counted to the next power of two, and half as many are there for sure."""
+    return operand.constants / 2

@@ -225,6 +225,28 @@ def test_rows_of_a_come_from_l2_to_the_first_tile_of_columns():
     assert one > many and one - few == pytest.approx((one - many) * 5 / 9)
 
 
+def test_weights_among_many_constants_come_from_memory():
+    """As many bytes go by from one call to the next. Hints for the next panel hide that, where tiles of M are innermost."""
+    alone = product(197, 768, 768, with_weights=True)
+    facts = replace(alone.facts, constants=1 << 30)
+    among = replace(alone, facts=facts)
+    target = Target.parse("sapphire-rapids:read_memory=9e9")
+
+    def streaming(contraction: Contraction, plan: ContractionPlan) -> float:
+        return dict(plans.cost(plan, contraction, target).terms)["streaming B"]
+
+    by_columns = replace(packed(11, 32, (11, 256, 768, "n", False)), pack_left=False, peel_m=True)
+    assert streaming(among, by_columns) > 1.3 * streaming(alone, by_columns)
+    by_rows = replace(packed(9, 48, (197, 768, 768, "m", False)), prefetch=True)
+    assert streaming(among, by_rows) < 0.3 * streaming(among, by_columns)
+    few = product(128, 96, 96, with_weights=True)
+    models = [
+        Model(problem_of(replace(few, facts=replace(few.facts, constants=n))), target)
+        for n in (0, 1 << 30)
+    ]
+    assert [model.far_share(model.problem.right) for model in models] == [0, 1]
+
+
 def test_rows_that_wait_in_l2_are_packed(squares: dict[int, Contraction]):
     """Tiles wait more for rows of A than for its panels on a core that shares its caches; nothing is known of that at first."""
     assert not first(squares[1024], "zen5").pack_left
