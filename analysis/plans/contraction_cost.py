@@ -262,7 +262,8 @@ class Model(LeastWaits):
         def coming(times: float, far: Beyond) -> float:
             if plan.prefetch:  # all tiles that use a panel ask for the next, which comes to L2
                 return self.stall(elements * times, bytes_, far.rate, min(plan.mc, problem.m))
-            return self.streamed(elements * times, bytes_, uses, run, apart, far)
+            waiting = elements * times * bytes_ * self.waiting_right
+            return self.streamed(elements * times, bytes_, uses, run, apart, far) + waiting
 
         once = min(fetched, 1.0)
         seconds = share * (coming(once, first) + coming(fetched - once, far))

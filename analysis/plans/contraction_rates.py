@@ -61,8 +61,11 @@ class ContractionRates:
         self.near_1, self.near_2 = kept_bytes(self.level_1), kept_bytes(self.level_2)
         self.steps = TileSteps.of(target)
         self.unhidden, self.half = self.steps.unhidden, half_part(target)
-        self.waiting_left = self._waiting_left()
+        rows, columns = self.core.probe_tile[0], self.core.probe_tile[1] * self.core.lanes(4)
+        self.waiting_left = self._waiting(self.rates.tile_narrow_far.core, rows)
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
+        self.waiting_right = self._waiting(self.rates.tile_wide_far.core, columns)
+        """the same of B, of which nothing has asked for a panel before"""
         self.waiting_rows = max(self._waiting_rows(), self.waiting_left)
         """the same of A's rows where they are read as they are"""
         self.waiting_near = self._waiting_near()
@@ -351,12 +354,12 @@ class ContractionRates:
     def _work(self) -> int:
         return self.problem.m * self.problem.n * self.problem.k * self.problem.batch
 
-    def _waiting_left(self) -> float:
-        """What the probed tile waits for its narrow operand, beyond what the bandwidth explains."""
+    def _waiting(self, rate: float, elements: int) -> float:
+        """What the probed tile waits for each byte of one operand, of which a term has so many elements, beyond what the bandwidth explains."""
         rows, vectors = self.core.probe_tile
-        work, bytes_ = 2 * rows * vectors * self.core.lanes(4), 4 * rows
+        work, bytes_ = 2 * rows * vectors * self.core.lanes(4), 4 * elements
         explained = max(work / self.rates.tile_near.core, bytes_ / self.rates.beyond_l2.core)
-        return max(work / self.rates.tile_narrow_far.core - explained, 0.0) / bytes_
+        return max(work / rate - explained, 0.0) / bytes_
 
 
 def least_constants(operand: Operand) -> float:

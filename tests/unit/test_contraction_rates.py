@@ -247,6 +247,24 @@ def test_weights_among_many_constants_come_from_memory():
     assert [model.far_share(model.problem.right) for model in models] == [0, 1]
 
 
+def test_panels_that_nothing_has_asked_for_wait_as_the_probed_tile_does():
+    """With a wide operand beyond L2, and beyond what its bandwidth explains; those that tiles ask for come meanwhile."""
+    contraction = product(512, 3072, 768)
+    slow, quick = (
+        Target.parse(f"sapphire-rapids:beyond_l2=20e9,tile_wide_far={rate}")
+        for rate in (60e9, 95e9)
+    )
+
+    def streaming(target: Target, plan: ContractionPlan) -> float:
+        return dict(plans.cost(plan, contraction, target).terms)["streaming B"]
+
+    by_columns = packed(14, 32, (14, 256, 768, "n", False))
+    assert Model(problem_of(contraction), slow).waiting_right > 0
+    assert streaming(slow, by_columns) > streaming(quick, by_columns)
+    asking = replace(packed(9, 48, (261, 3072, 768, "m", False)), prefetch=True)
+    assert streaming(slow, asking) == streaming(quick, asking)
+
+
 def test_rows_that_wait_in_l2_are_packed(squares: dict[int, Contraction]):
     """Tiles wait more for rows of A than for its panels on a core that shares its caches; nothing is known of that at first."""
     assert not first(squares[1024], "zen5").pack_left
