@@ -419,11 +419,6 @@ class _Finder:
             self._found[ends] = self._find(source, sink)
         return self._found[ends]
 
-    @cached_property
-    def _textual_order(self) -> dict[int, int]:
-        """By the identity of each operation."""
-        return {id(access.op): n for n, access in enumerate(self._scop.accesses)}
-
     def _find(self, source: Access, sink: Access) -> Dependence | None:
         same_buffer = source.buffer is sink.buffer
         if not same_buffer and not self._scop.aliases.may_alias(source.buffer, sink.buffer):
@@ -432,8 +427,7 @@ class _Finder:
             kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
         else:
             kind = DependenceKind.ANTI
-        order = self._textual_order
-        is_before = order[id(source.op)] < order[id(sink.op)]
+        is_before = source.number < sink.number and source.op is not sink.op
         return Dependence(source, sink, kind, is_before, self._updates)
 
 

@@ -49,7 +49,8 @@ class Access:
     """
 
     op: Operation
-    name: str
+    number: int
+    """which of its function's, in textual order"""
     buffer: SSAValue
     is_write: bool
     loops: tuple[loop.ForOp, ...]
@@ -59,6 +60,11 @@ class Access:
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    @property
+    def name(self) -> str:
+        """What it is called in integer sets."""
+        return f"A{self.number}"
 
     @cached_property
     def _frame(self) -> Frame:
@@ -169,7 +175,7 @@ class Scop:
         self._times: dict[Block, Moment] = {body: ()}
         self._loops: dict[int, tuple[loop.ForOp, ...]] = {id(body): ()}
         """By the identity of each block the loops around; the blocks of opaque operations are not among them."""
-        self._levels = 0
+        self._levels: int
         """Loops and conditions around the block that has most of them."""
         self.accesses = self._found(operations)
 
@@ -179,28 +185,32 @@ class Scop:
         """by the identity of each buffer"""
         block, loops, found = None, None, list[Access]()
         for op in operations:
+            kind = type(op)
+            if kind in _UNINTERESTING:
+                continue
             if op.parent is not block:
                 block = op.parent
                 assert block is not None
                 loops = loops_of.get(id(block))
             if loops is None:
                 continue  # a part of an opaque operation
-            kind = type(op)
-            if is_of_scalars(kind):
+            if kind is loop.ForOp:
+                inner = id(body_of(op))
+                loops_of[inner], levels[inner] = (*loops, op), levels[id(block)] + 1
                 continue
-            if kind is loop.ForOp or kind is loop.IfOp:
-                level = levels[id(block)] + 1
-                if level > self._levels:
-                    self._levels = level
-                inside: Any = (*loops, op) if kind is loop.ForOp else loops
+            if kind is loop.IfOp:
                 for inner in map(id, blocks_of(op)):
-                    loops_of[inner], levels[inner] = inside, level
+                    loops_of[inner], levels[inner] = loops, levels[id(block)] + 1
+                continue
+            if is_of_scalars(kind):
+                _UNINTERESTING.add(kind)
                 continue
             for buffer, is_write in _touched(op):
                 root = roots.get(id(buffer))
                 if root is None:
                     root = roots[id(buffer)] = self.aliases.root(buffer)
-                found.append(Access(op, f"A{len(found)}", root, is_write, loops, buffer, self))
+                found.append(Access(op, len(found), root, is_write, loops, buffer, self))
+        self._levels = max(levels.values())
         return found
 
     @property
@@ -317,15 +327,17 @@ def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[Affine
     )
 
 
+_UNINTERESTING: set[type[Operation]] = {loop.AllocOp, loop.PrefetchOp}
+"""Classes of operations that touch no memory whose contents matter, and have nothing inside; those of scalars come in when they are seen."""
+
+
 def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
     """Each buffer that an operation may touch, and whether it is written."""
     kind = type(op)
     if kind is loop.LoadOp:
-        return ((next(iter(operands_of(op))), False),)
+        return ((tuple(operands_of(op))[0], False),)
     if kind is loop.StoreOp:
         return ((tuple(operands_of(op))[1], True),)
-    if kind is loop.PrefetchOp:
-        return ()
     buffers = _buffers_used(op)
     if not buffers:
         return ()
