@@ -22,7 +22,7 @@ from ..frozen import frozen, frozen_in_types
 from ..lazy import cached_property
 from .alias import is_allocation
 from .domains import REMEMBERED, Around, Place, touched
-from .extremes import corner
+from .extremes import Point, corner
 from .first_point import first_point
 from .frames import Frames
 from .operations import operations_in
@@ -146,7 +146,7 @@ class Dependence:
 
     def leaves(self, depth: int) -> bool:
         """Whether there is a pair in different iterations of the `depth` outermost common loops."""
-        return any(self._carried(n) is not None for n in range(depth))
+        return any(_is_carried(*self._ends, n) for n in range(depth))
 
     def _carried(self, loop_number: int) -> isl.Map | None:
         return _carried(*self._ends, loop_number)
@@ -232,9 +232,8 @@ class Dependence:
         return isl.Map.empty(self.relation.get_space()) if part is None else self._named(part)
 
     def is_carried_by(self, for_op: loop.ForOp) -> bool:
-        return for_op in self.common_loops and (
-            self._carried(self.common_loops.index(for_op)) is not None
-        )
+        common = self.common_loops
+        return for_op in common and _is_carried(*self._ends, common.index(for_op))
 
     def describe(self) -> str:
         """The kind, the buffer and the distances, for messages."""
@@ -463,6 +462,32 @@ def _carried(
 
 
 @lru_cache(REMEMBERED)
+def _is_carried(
+    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
+) -> bool:
+    """Whether there are any of these: where two iterations at corners are a pair it is seen without integer sets."""
+    return _meet_at_last(source, at, sink, to, number) or (
+        _carried(source, at, sink, to, number) is not None
+    )
+
+
+def _meet_at_last(
+    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
+) -> bool:
+    """
+    Whether the first iteration of all loops, and that which differs from it in the last one of a common loop, are sure to touch
+    the same element.
+    """
+    if at is None or to is None or number < at.private:
+        return False
+    first = corner(source, (False,) * source.depth)
+    last = corner(sink, tuple([n == number for n in range(sink.depth)]))
+    if first is None or last is None or first[number] == last[number]:
+        return False
+    return first[:number] == last[:number] and _is_same_element(at, first, to, last)
+
+
+@lru_cache(REMEMBERED)
 def _within(
     source: Around, at: Place | None, sink: Around, to: Place | None, depth: int
 ) -> isl.Map | None:
@@ -486,6 +511,11 @@ def _meet_at_first(source: Around, at: Place | None, sink: Around, to: Place | N
     first, second = (corner(around, (False,) * around.depth) for around in (source, sink))
     if first is None or second is None or at is None or to is None:
         return False
+    return _is_same_element(at, first, to, second)
+
+
+def _is_same_element(at: Place, first: Point, to: Place, second: Point) -> bool:
+    """Whether it is known that iterations of two accesses touch the same element."""
     return all(
         a is not None and b is not None and value_at(a, first) == value_at(b, second)
         for a, b in zip(at.subscripts, to.subscripts, strict=True)

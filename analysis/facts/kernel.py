@@ -5,9 +5,10 @@ locations or the order of unrelated operations have equal facts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import cache
 from math import isnan, prod
 
 from xdsl.dialects import arith, memref, tensor
@@ -102,6 +103,9 @@ class BufferFacts:
         return prod(sizes) * self.element_bytes if len(sizes) == len(self.shape) else None
 
 
+_EXTENSIONS = frozenset((arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp))
+
+
 @frozen
 class Extension:
     """What is done to an element before it is used: `operation` makes it the same number of a wider type."""
@@ -113,8 +117,7 @@ class Extension:
     def of(value: SSAValue) -> Extension | None:
         """How every use of a value extends it; None where one does not, or another way."""
         users = [use.operation for use in value.uses]
-        kinds = arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp
-        if not users or not all(isinstance(user, kinds) for user in users):
+        if not users or not all(type(user) in _EXTENSIONS for user in users):
             return None
         found = {Extension(user.name, user.results[0].type) for user in users}
         return found.pop() if len(found) == 1 else None
@@ -170,13 +173,15 @@ class Access:
 
 def widest_number(operations: Iterable[Operation]) -> int:
     """The bytes of the widest number that operations of `arith` and `math` make; 0 where there are none."""
-    types: Iterator[Attribute] = (
-        result.type
-        for op in operations
-        if op.dialect_name() in ("arith", "math") and not isinstance(op, arith.ConstantOp)
-        for result in op.results
-    )
-    return max((bit_width(t) // 8 for t in types if not isinstance(t, IndexType)), default=0)
+    types: set[Attribute] = {
+        result.type for op in operations if _is_arithmetic(type(op)) for result in op.results
+    }
+    return max((bit_width(t) // 8 for t in types if type(t) is not IndexType), default=0)
+
+
+@cache
+def _is_arithmetic(kind: type[Operation]) -> bool:
+    return kind.dialect_name() in ("arith", "math") and kind is not arith.ConstantOp
 
 
 def entries_held(operations: Iterable[Operation]) -> int:
@@ -185,9 +190,9 @@ def entries_held(operations: Iterable[Operation]) -> int:
     that registers may hold what is along it.
     """
     tables = [
-        tensor_type(op.tensor) if isinstance(op, tensor.ExtractOp) else memref_type(op.memref)
+        tensor_type(op.tensor) if type(op) is tensor.ExtractOp else memref_type(op.memref)
         for op in operations
-        if isinstance(op, tensor.ExtractOp | memref.LoadOp)
+        if type(op) is tensor.ExtractOp or type(op) is memref.LoadOp
     ]
     return sum(
         max((n for n in each.get_shape() if may_be_held(n, each.get_element_type())), default=0)

@@ -47,7 +47,12 @@ def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowBlocksPla
 
 @lru_cache(maxsize=256)
 def _proposed(facts: KernelFacts, target: Target) -> tuple[RowBlocksPlan, ...]:
-    seconds = {plan: cost(plan, facts, target).seconds for plan in _plans(facts, target)}
+    seconds: dict[RowBlocksPlan, float] = {}
+    model: Model | None = None
+    for plan in _plans(facts, target):
+        is_like = model is not None and plan.tiles is model.plan.tiles
+        model = model.of(plan) if model is not None and is_like else Model(plan, facts, target)
+        seconds[plan] = model.cost().seconds
     if not seconds:
         return ()
     most = min(seconds.values()) * RESOLUTION

@@ -67,6 +67,8 @@ def loops_on_threads(chain: RowChain, rows: int, ahead: Sequence[int], target: T
     threads = [] if found is None else [(chain.rows[0], found)]
     # A batch of one has no loop that what is made ahead would be in.
     apart = ahead if prod(batch) == 1 else [n for n in ahead if not chain.is_batched(n)]
+    if not apart:
+        return tuple(threads)
     points = {number: chain.statement(number).points or 0 for number in (*apart, *chain.rows)}
     for number in apart:
         axes = [axis.extent for axis in chain.statement(number).axes[:-1]]

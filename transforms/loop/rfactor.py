@@ -318,7 +318,7 @@ def _place(
 ) -> PartialPlace:
     """Where the partial results stand: around the outermost loop around which they can."""
     ends = _accesses(nest, updates)
-    own = nest.dependences.between(ends, ends)
+    own = [*nest.dependences.possible(ends, ends)]
     carrying = [op for op in loops_around(factored) if any(d.is_carried_by(op) for d in own)]
     for outermost in carrying:
         try:
@@ -427,11 +427,9 @@ def _loop_names(
 def _kind_without(nest: Nest, updates: Sequence[ReductionUpdate], factored: loop.ForOp) -> LoopKind:
     """What the loop is once its updates go to an element of each iteration's own."""
     ends = _ends(updates)
-    rest = [
-        d
-        for d in nest.dependences.carried_by(factored)
-        if d.source.op not in ends and d.sink.op not in ends
-    ]
+    rest = nest.dependences.carried_by(
+        factored, unless=lambda d: d.source.op in ends or d.sink.op in ends
+    )
     if not rest:
         return LoopKind.PARALLEL
     shares = any(d.reduction is None for d in rest)
