@@ -10,25 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import lru_cache, reduce
+from functools import reduce
 
 import islpy as isl
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from ..dialects import loop
-from ..dialects.affine_substitution import value_at
 from ..frozen import frozen, frozen_in_types
 from ..lazy import cached_property
 from .alias import is_allocation
-from .domains import REMEMBERED, Around, Place, touched
-from .extremes import Point, corner
+from .domains import Around, Place
 from .first_point import first_point
 from .frames import Frames
+from .iteration_pairs import carried, is_carried, meet_at_first, within
 from .operations import operations_in
 from .reductions import ReductionUpdate, Updates
 from .scop import Access, Scop, extract, groups_that_may_meet
-from .subscript_tests import SubscriptTest, equal_loops
+from .subscript_tests import equal_loops
 
 
 class DependenceKind(StrEnum):
@@ -121,7 +120,7 @@ class Dependence:
     def exists(self) -> bool:
         """Whether there is any pair. Dependences that are asked for by `between` and its like have some."""
         return (
-            (self.is_later and _meet_at_first(*self._ends))
+            (self.is_later and meet_at_first(*self._ends))
             or self.leaves(len(self.common_loops))
             or self._within is not None
         )
@@ -146,15 +145,15 @@ class Dependence:
 
     def leaves(self, depth: int) -> bool:
         """Whether there is a pair in different iterations of the `depth` outermost common loops."""
-        return any(_is_carried(*self._ends, n) for n in range(depth))
+        return any(is_carried(*self._ends, n) for n in range(depth))
 
     def _carried(self, loop_number: int) -> isl.Map | None:
-        return _carried(*self._ends, loop_number)
+        return carried(*self._ends, loop_number)
 
     @cached_property
     def _within(self) -> isl.Map | None:
         """The pairs in one iteration of all common loops."""
-        found = _within(*self._ends, len(self.common_loops)) if self.is_later else None
+        found = within(*self._ends, len(self.common_loops)) if self.is_later else None
         return None if found is None else self._named(found)
 
     @cached_property
@@ -233,7 +232,7 @@ class Dependence:
 
     def is_carried_by(self, for_op: loop.ForOp) -> bool:
         common = self.common_loops
-        return for_op in common and _is_carried(*self._ends, common.index(for_op))
+        return for_op in common and is_carried(*self._ends, common.index(for_op))
 
     def describe(self) -> str:
         """The kind, the buffer and the distances, for messages."""
@@ -404,6 +403,20 @@ def dependences(function: func.FuncOp) -> Dependences:
     return Dependences(function)
 
 
+def pairs_in_order(source: Access, sink: Access) -> isl.Map | None:
+    """The iterations of two accesses of one buffer that touch the same element, the first one before; None where there are none."""
+    ends = source.around, source.place, sink.around, sink.place
+    common = len(_common_loops(source, sink))
+    parts = [carried(*ends, n) for n in range(common)]
+    if source.number < sink.number:
+        parts.append(within(*ends, common))
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    pairs = reduce(isl.Map.union, found).set_tuple_name(isl.dim_type.in_, source.name)
+    return pairs.set_tuple_name(isl.dim_type.out, sink.name)
+
+
 class _Finder:
     """Pairs accesses of one function."""
 
@@ -428,95 +441,3 @@ class _Finder:
             kind = DependenceKind.ANTI
         is_before = source.number < sink.number and source.op is not sink.op
         return Dependence(source, sink, kind, is_before, self._updates)
-
-
-@lru_cache(REMEMBERED)
-def _meeting(source: Around, at: Place | None, sink: Around, to: Place | None) -> isl.Map:
-    """The pairs of iterations that touch the same element; all of them for different buffers."""
-    if at is None or to is None:
-        return isl.Map.from_domain_and_range(source.domain, sink.domain)
-    return touched(source, at).apply_range(touched(sink, to).reverse())
-
-
-@lru_cache(REMEMBERED)
-def _carried(
-    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
-) -> isl.Map | None:
-    """
-    Of pairs of iterations that meet those where the second is in the same iteration of the first `number`
-    common loops and a later one of the next, if there are any.
-    """
-    if at is not None and to is not None:
-        if number < at.private:  # each iteration has a buffer of its own
-            return None
-        if SubscriptTest.of(source, at, sink, to).never_carried(number):
-            return None
-    pairs = _meeting(source, at, sink, to)
-    into, out = isl.dim_type.in_, isl.dim_type.out
-    # Conditions are joined before the pairs are: isl takes much longer to add them one by one.
-    later = isl.Map.universe(pairs.get_space()).order_lt(into, number, out, number)
-    for n in range(number):
-        later = later.equate(into, n, out, n)
-    pairs = pairs.intersect(later)
-    return None if pairs.is_empty() else pairs
-
-
-@lru_cache(REMEMBERED)
-def _is_carried(
-    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
-) -> bool:
-    """Whether there are any of these: where two iterations at corners are a pair it is seen without integer sets."""
-    return _meet_at_last(source, at, sink, to, number) or (
-        _carried(source, at, sink, to, number) is not None
-    )
-
-
-def _meet_at_last(
-    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
-) -> bool:
-    """
-    Whether the first iteration of all loops, and that which differs from it in the last one of a common loop, are sure to touch
-    the same element.
-    """
-    if at is None or to is None or number < at.private:
-        return False
-    first = corner(source, (False,) * source.depth)
-    last = corner(sink, tuple([n == number for n in range(sink.depth)]))
-    if first is None or last is None or first[number] == last[number]:
-        return False
-    return first[:number] == last[:number] and _is_same_element(at, first, to, last)
-
-
-@lru_cache(REMEMBERED)
-def _within(
-    source: Around, at: Place | None, sink: Around, to: Place | None, depth: int
-) -> isl.Map | None:
-    """The pairs that meet in the same iteration of all `depth` common loops, if there are any."""
-    if (
-        at is not None
-        and to is not None
-        and SubscriptTest.of(source, at, sink, to).never_together(depth)
-    ):
-        return None
-    pairs = _meeting(source, at, sink, to)
-    same = isl.Map.universe(pairs.get_space())
-    for n in range(depth):
-        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-    pairs = pairs.intersect(same)
-    return None if pairs.is_empty() else pairs
-
-
-def _meet_at_first(source: Around, at: Place | None, sink: Around, to: Place | None) -> bool:
-    """Whether the first iterations of all loops touch the same element: then it is seen without integer sets that some do."""
-    first, second = (corner(around, (False,) * around.depth) for around in (source, sink))
-    if first is None or second is None or at is None or to is None:
-        return False
-    return _is_same_element(at, first, to, second)
-
-
-def _is_same_element(at: Place, first: Point, to: Place, second: Point) -> bool:
-    """Whether it is known that iterations of two accesses touch the same element."""
-    return all(
-        a is not None and b is not None and value_at(a, first) == value_at(b, second)
-        for a, b in zip(at.subscripts, to.subscripts, strict=True)
-    )

@@ -335,7 +335,7 @@ def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
     """Each buffer that an operation may touch, and whether it is written."""
     kind = type(op)
     if kind is loop.LoadOp:
-        return ((tuple(operands_of(op))[0], False),)
+        return ((next(iter(operands_of(op))), False),)
     if kind is loop.StoreOp:
         return ((tuple(operands_of(op))[1], True),)
     buffers = _buffers_used(op)
