@@ -183,10 +183,10 @@ class Scop:
         loops_of, levels = self._loops, dict.fromkeys(self._loops, 0)
         roots: dict[int, SSAValue] = {}
         """by the identity of each buffer"""
-        block, loops, found = None, None, list[Access]()
+        block, loops, found, aliases = None, None, list[Access](), self.aliases
         for op in operations:
             kind = type(op)
-            if kind in _UNINTERESTING:
+            if kind in _WITHOUT_ACCESSES:
                 continue
             if op.parent is not block:
                 block = op.parent
@@ -203,12 +203,12 @@ class Scop:
                     loops_of[inner], levels[inner] = loops, levels[id(block)] + 1
                 continue
             if is_of_scalars(kind):
-                _UNINTERESTING.add(kind)
+                _WITHOUT_ACCESSES.add(kind)
                 continue
-            for buffer, is_write in _touched(op):
+            for buffer, is_write in _touched(op, kind):
                 root = roots.get(id(buffer))
                 if root is None:
-                    root = roots[id(buffer)] = self.aliases.root(buffer)
+                    root = roots[id(buffer)] = aliases.root(buffer)
                 found.append(Access(op, len(found), root, is_write, loops, buffer, self))
         self._levels = max(levels.values())
         return found
@@ -222,9 +222,9 @@ class Scop:
         """The values that affine expressions leave open."""
         return self.frames.parameters
 
-    @cached_property
+    @property
     def aliases(self) -> Aliases:
-        return Aliases(self.function)
+        return self.frames.aliases
 
     @cached_property
     def time_length(self) -> int:
@@ -327,17 +327,17 @@ def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[Affine
     )
 
 
-_UNINTERESTING: set[type[Operation]] = {loop.AllocOp, loop.PrefetchOp}
+_WITHOUT_ACCESSES: set[type[Operation]] = {loop.AllocOp, loop.PrefetchOp}
 """Classes of operations that touch no memory whose contents matter, and have nothing inside; those of scalars come in when they are seen."""
 
 
-def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
-    """Each buffer that an operation may touch, and whether it is written."""
-    kind = type(op)
+def _touched(op: Operation, kind: type[Operation]) -> Sequence[tuple[SSAValue, bool]]:
+    """Each buffer that an operation of a class may touch, and whether it is written."""
     if kind is loop.LoadOp:
         return ((next(iter(operands_of(op))), False),)
     if kind is loop.StoreOp:
-        return ((tuple(operands_of(op))[1], True),)
+        _, buffer, *_ = operands_of(op)
+        return ((buffer, True),)
     buffers = _buffers_used(op)
     if not buffers:
         return ()

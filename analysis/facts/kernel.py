@@ -146,7 +146,10 @@ class Access:
 
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""
-        return any(s is None or s.coefficients[axis] for s in self.subscripts)
+        for subscript in self.subscripts:  # asked much more often than others are
+            if subscript is None or subscript.coefficients[axis]:
+                return True
+        return False
 
     @property
     def is_affine(self) -> bool:
