@@ -144,6 +144,14 @@ class Access:
     outside: float | None = None
     """the number that a guarded read gives where its condition does not hold, if it is one"""
 
+    @cached_property
+    def _hash(self) -> int:
+        own = self.buffer, self.subscripts, self.is_guarded, self.extension, self.outside
+        return hash(own)
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""
         for subscript in self.subscripts:  # asked much more often than others are
