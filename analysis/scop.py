@@ -22,6 +22,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr
 from ..dialects.affine_substitution import substituted, used_dims
+from ..dialects.leaf_operations import map_of
 from ..frozen import frozen_in_types, replaced
 from ..lazy import cached_property
 from .alias import Aliases, is_allocation
@@ -196,7 +197,8 @@ class Scop:
                 continue  # a part of an opaque operation
             if kind is loop.ForOp:
                 inner = id(body_of(op))
-                loops_of[inner], levels[inner] = (*loops, op), levels[id(block)] + 1
+                inside: Any = (*loops, op)
+                loops_of[inner], levels[inner] = inside, levels[id(block)] + 1
                 continue
             if kind is loop.IfOp:
                 for inner in map(id, blocks_of(op)):
@@ -312,7 +314,7 @@ def groups_that_may_meet(scop: Scop) -> list[list[Access]]:
 
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
     """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
-    map_ = op.map.data
+    map_ = map_of(op, "map")
     operands = last_operands(op, map_.num_dims)
     affine = frame.terms(map_.results, operands)
     if affine is not None:

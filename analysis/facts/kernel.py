@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
-from ...dialects.shaped import memref_type, tensor_type
+from ...dialects.shaped import Buffer, Tensor, memref_type, tensor_type
 from ...frozen import frozen, frozen_in_types
 from ...lazy import cached_property
 from ..constants import constant_bytes
@@ -200,15 +200,19 @@ def entries_held(operations: Iterable[Operation]) -> int:
     The entries of tables from which operations take elements at computed indices, as far as an axis of these is so short
     that registers may hold what is along it.
     """
-    tables = [
-        tensor_type(op.tensor) if type(op) is tensor.ExtractOp else memref_type(op.memref)
-        for op in operations
-        if type(op) is tensor.ExtractOp or type(op) is memref.LoadOp
-    ]
+    tables = [_table_of(op) for op in operations if type(op) in _LOOKING_UP]
     return sum(
         max((n for n in each.get_shape() if may_be_held(n, each.get_element_type())), default=0)
         for each in tables
     )
+
+
+_LOOKING_UP = frozenset((tensor.ExtractOp, memref.LoadOp))
+
+
+def _table_of(op: Operation) -> Buffer | Tensor:
+    """The type of what an operation looks up in."""
+    return memref_type(op.memref) if isinstance(op, memref.LoadOp) else tensor_type(op.operands[0])
 
 
 def sort_key(access: Access) -> tuple[object, ...]:
