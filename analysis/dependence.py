@@ -145,6 +145,8 @@ class Dependence:
 
     def leaves(self, depth: int) -> bool:
         """Whether there is a pair in different iterations of the `depth` outermost common loops."""
+        if self.equal_loops(depth, 0).issuperset(range(depth)):
+            return False  # as mostly, which is seen for all of the loops at once
         return any(is_carried(*self._ends, n) for n in range(depth))
 
     def _carried(self, loop_number: int) -> isl.Map | None:
