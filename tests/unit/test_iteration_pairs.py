@@ -17,11 +17,13 @@ def nest(*extents: int) -> Around:
     return around
 
 
-I, J = AffineExpr.dimension(0), AffineExpr.dimension(1)
+ROW, COLUMN = AffineExpr.dimension(0), AffineExpr.dimension(1)
 
 
 @pytest.mark.parametrize("extents", [(8, 4), (8, 1), (1, 4)])
-@pytest.mark.parametrize("subscripts", [(I,), (J,), (I, J), (I + J,), (I + J * 2, J)])
+@pytest.mark.parametrize(
+    "subscripts", [(ROW,), (COLUMN,), (ROW, COLUMN), (ROW + COLUMN,), (ROW + COLUMN * 2, COLUMN)]
+)
 @pytest.mark.parametrize("number", [0, 1])
 def test_corners_and_integer_sets_agree(
     extents: tuple[int, int], subscripts: tuple[AffineExpr, ...], number: int
@@ -36,6 +38,6 @@ def test_a_sum_is_carried_by_its_loop_without_integer_sets(monkeypatch: pytest.M
         raise AssertionError("asked for pairs of iterations")
 
     monkeypatch.setattr(iteration_pairs, "_meeting", refuse)
-    around, place = nest(9, 5), Place.of(0, (I,))
+    around, place = nest(9, 5), Place.of(0, (ROW,))
     assert is_carried(around, place, around, place, 1)
     assert not is_carried(around, place, around, place, 0)
