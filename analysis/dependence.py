@@ -10,25 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import lru_cache, reduce
+from functools import reduce
 
 import islpy as isl
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from ..dialects import loop
-from ..dialects.affine_substitution import value_at
 from ..frozen import frozen, frozen_in_types
 from ..lazy import cached_property
 from .alias import is_allocation
-from .domains import REMEMBERED, Around, Place, touched
-from .extremes import corner
+from .domains import Around, Place
 from .first_point import first_point
 from .frames import Frames
+from .iteration_pairs import carried, is_carried, meet_at_first, within
 from .operations import operations_in
 from .reductions import ReductionUpdate, Updates
 from .scop import Access, Scop, extract, groups_that_may_meet
-from .subscript_tests import SubscriptTest, equal_loops
+from .subscript_tests import equal_loops
 
 
 class DependenceKind(StrEnum):
@@ -121,7 +120,7 @@ class Dependence:
     def exists(self) -> bool:
         """Whether there is any pair. Dependences that are asked for by `between` and its like have some."""
         return (
-            (self.is_later and _meet_at_first(*self._ends))
+            (self.is_later and meet_at_first(*self._ends))
             or self.leaves(len(self.common_loops))
             or self._within is not None
         )
@@ -146,15 +145,17 @@ class Dependence:
 
     def leaves(self, depth: int) -> bool:
         """Whether there is a pair in different iterations of the `depth` outermost common loops."""
-        return any(self._carried(n) is not None for n in range(depth))
+        if self.equal_loops(depth, 0).issuperset(range(depth)):
+            return False  # as mostly, which is seen for all of the loops at once
+        return any(is_carried(*self._ends, n) for n in range(depth))
 
     def _carried(self, loop_number: int) -> isl.Map | None:
-        return _carried(*self._ends, loop_number)
+        return carried(*self._ends, loop_number)
 
     @cached_property
     def _within(self) -> isl.Map | None:
         """The pairs in one iteration of all common loops."""
-        found = _within(*self._ends, len(self.common_loops)) if self.is_later else None
+        found = within(*self._ends, len(self.common_loops)) if self.is_later else None
         return None if found is None else self._named(found)
 
     @cached_property
@@ -232,9 +233,8 @@ class Dependence:
         return isl.Map.empty(self.relation.get_space()) if part is None else self._named(part)
 
     def is_carried_by(self, for_op: loop.ForOp) -> bool:
-        return for_op in self.common_loops and (
-            self._carried(self.common_loops.index(for_op)) is not None
-        )
+        common = self.common_loops
+        return for_op in common and is_carried(*self._ends, common.index(for_op))
 
     def describe(self) -> str:
         """The kind, the buffer and the distances, for messages."""
@@ -405,6 +405,20 @@ def dependences(function: func.FuncOp) -> Dependences:
     return Dependences(function)
 
 
+def pairs_in_order(source: Access, sink: Access) -> isl.Map | None:
+    """The iterations of two accesses of one buffer that touch the same element, the first one before; None where there are none."""
+    ends = source.around, source.place, sink.around, sink.place
+    common = len(_common_loops(source, sink))
+    parts = [carried(*ends, n) for n in range(common)]
+    if source.number < sink.number:
+        parts.append(within(*ends, common))
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    pairs = reduce(isl.Map.union, found).set_tuple_name(isl.dim_type.in_, source.name)
+    return pairs.set_tuple_name(isl.dim_type.out, sink.name)
+
+
 class _Finder:
     """Pairs accesses of one function."""
 
@@ -419,11 +433,6 @@ class _Finder:
             self._found[ends] = self._find(source, sink)
         return self._found[ends]
 
-    @cached_property
-    def _textual_order(self) -> dict[int, int]:
-        """By the identity of each operation."""
-        return {id(access.op): n for n, access in enumerate(self._scop.accesses)}
-
     def _find(self, source: Access, sink: Access) -> Dependence | None:
         same_buffer = source.buffer is sink.buffer
         if not same_buffer and not self._scop.aliases.may_alias(source.buffer, sink.buffer):
@@ -432,67 +441,5 @@ class _Finder:
             kind = DependenceKind.OUTPUT if sink.is_write else DependenceKind.FLOW
         else:
             kind = DependenceKind.ANTI
-        order = self._textual_order
-        is_before = order[id(source.op)] < order[id(sink.op)]
+        is_before = source.number < sink.number and source.op is not sink.op
         return Dependence(source, sink, kind, is_before, self._updates)
-
-
-@lru_cache(REMEMBERED)
-def _meeting(source: Around, at: Place | None, sink: Around, to: Place | None) -> isl.Map:
-    """The pairs of iterations that touch the same element; all of them for different buffers."""
-    if at is None or to is None:
-        return isl.Map.from_domain_and_range(source.domain, sink.domain)
-    return touched(source, at).apply_range(touched(sink, to).reverse())
-
-
-@lru_cache(REMEMBERED)
-def _carried(
-    source: Around, at: Place | None, sink: Around, to: Place | None, number: int
-) -> isl.Map | None:
-    """
-    Of pairs of iterations that meet those where the second is in the same iteration of the first `number`
-    common loops and a later one of the next, if there are any.
-    """
-    if at is not None and to is not None:
-        if number < at.private:  # each iteration has a buffer of its own
-            return None
-        if SubscriptTest.of(source, at, sink, to).never_carried(number):
-            return None
-    pairs = _meeting(source, at, sink, to)
-    into, out = isl.dim_type.in_, isl.dim_type.out
-    # Conditions are joined before the pairs are: isl takes much longer to add them one by one.
-    later = isl.Map.universe(pairs.get_space()).order_lt(into, number, out, number)
-    for n in range(number):
-        later = later.equate(into, n, out, n)
-    pairs = pairs.intersect(later)
-    return None if pairs.is_empty() else pairs
-
-
-@lru_cache(REMEMBERED)
-def _within(
-    source: Around, at: Place | None, sink: Around, to: Place | None, depth: int
-) -> isl.Map | None:
-    """The pairs that meet in the same iteration of all `depth` common loops, if there are any."""
-    if (
-        at is not None
-        and to is not None
-        and SubscriptTest.of(source, at, sink, to).never_together(depth)
-    ):
-        return None
-    pairs = _meeting(source, at, sink, to)
-    same = isl.Map.universe(pairs.get_space())
-    for n in range(depth):
-        same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
-    pairs = pairs.intersect(same)
-    return None if pairs.is_empty() else pairs
-
-
-def _meet_at_first(source: Around, at: Place | None, sink: Around, to: Place | None) -> bool:
-    """Whether the first iterations of all loops touch the same element: then it is seen without integer sets that some do."""
-    first, second = (corner(around, (False,) * around.depth) for around in (source, sink))
-    if first is None or second is None or at is None or to is None:
-        return False
-    return all(
-        a is not None and b is not None and value_at(a, first) == value_at(b, second)
-        for a, b in zip(at.subscripts, to.subscripts, strict=True)
-    )

@@ -15,7 +15,9 @@ from ..dialects.affine_atoms import constant_expr, dim_expr
 from ..dialects.affine_substitution import substituted
 from ..dialects.leaf_operations import first_argument, map_of
 from ..frozen import frozen_in_types
+from ..lazy import cached_property
 from .affine_isl import applied
+from .alias import Aliases
 from .domains import Around, BranchPart, LoopPart
 from .operations import (
     body_of,
@@ -109,6 +111,11 @@ class Frames:
         self._known: dict[int, Known] = {}
         """By the identity of the block, which is kept with what is known of it."""
         self._begin(_Parameters(function).found)
+
+    @cached_property
+    def aliases(self) -> Aliases:
+        """Which of its buffers may overlap, which rewriting what surrounds its blocks does not change."""
+        return Aliases(self.function)
 
     def update(self) -> bool:
         """Look for the parameters again; whether there are others."""

@@ -22,6 +22,7 @@ from xdsl.traits import MemoryEffectKind, get_effects
 from ..dialects import loop
 from ..dialects.affine_atoms import constant_expr
 from ..dialects.affine_substitution import substituted, used_dims
+from ..dialects.leaf_operations import map_of
 from ..frozen import frozen_in_types, replaced
 from ..lazy import cached_property
 from .alias import Aliases, is_allocation
@@ -49,7 +50,8 @@ class Access:
     """
 
     op: Operation
-    name: str
+    number: int
+    """which of its function's, in textual order"""
     buffer: SSAValue
     is_write: bool
     loops: tuple[loop.ForOp, ...]
@@ -59,6 +61,11 @@ class Access:
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    @property
+    def name(self) -> str:
+        """What it is called in integer sets."""
+        return f"A{self.number}"
 
     @cached_property
     def _frame(self) -> Frame:
@@ -169,7 +176,7 @@ class Scop:
         self._times: dict[Block, Moment] = {body: ()}
         self._loops: dict[int, tuple[loop.ForOp, ...]] = {id(body): ()}
         """By the identity of each block the loops around; the blocks of opaque operations are not among them."""
-        self._levels = 0
+        self._levels: int
         """Loops and conditions around the block that has most of them."""
         self.accesses = self._found(operations)
 
@@ -177,30 +184,35 @@ class Scop:
         loops_of, levels = self._loops, dict.fromkeys(self._loops, 0)
         roots: dict[int, SSAValue] = {}
         """by the identity of each buffer"""
-        block, loops, found = None, None, list[Access]()
+        block, loops, found, aliases = None, None, list[Access](), self.aliases
         for op in operations:
+            kind = type(op)
+            if kind in _WITHOUT_ACCESSES:
+                continue
             if op.parent is not block:
                 block = op.parent
                 assert block is not None
                 loops = loops_of.get(id(block))
             if loops is None:
                 continue  # a part of an opaque operation
-            kind = type(op)
-            if is_of_scalars(kind):
+            if kind is loop.ForOp:
+                inner = id(body_of(op))
+                inside: Any = (*loops, op)
+                loops_of[inner], levels[inner] = inside, levels[id(block)] + 1
                 continue
-            if kind is loop.ForOp or kind is loop.IfOp:
-                level = levels[id(block)] + 1
-                if level > self._levels:
-                    self._levels = level
-                inside: Any = (*loops, op) if kind is loop.ForOp else loops
+            if kind is loop.IfOp:
                 for inner in map(id, blocks_of(op)):
-                    loops_of[inner], levels[inner] = inside, level
+                    loops_of[inner], levels[inner] = loops, levels[id(block)] + 1
                 continue
-            for buffer, is_write in _touched(op):
+            if is_of_scalars(kind):
+                _WITHOUT_ACCESSES.add(kind)
+                continue
+            for buffer, is_write in _touched(op, kind):
                 root = roots.get(id(buffer))
                 if root is None:
-                    root = roots[id(buffer)] = self.aliases.root(buffer)
-                found.append(Access(op, f"A{len(found)}", root, is_write, loops, buffer, self))
+                    root = roots[id(buffer)] = aliases.root(buffer)
+                found.append(Access(op, len(found), root, is_write, loops, buffer, self))
+        self._levels = max(levels.values())
         return found
 
     @property
@@ -212,9 +224,9 @@ class Scop:
         """The values that affine expressions leave open."""
         return self.frames.parameters
 
-    @cached_property
+    @property
     def aliases(self) -> Aliases:
-        return Aliases(self.function)
+        return self.frames.aliases
 
     @cached_property
     def time_length(self) -> int:
@@ -302,7 +314,7 @@ def groups_that_may_meet(scop: Scop) -> list[list[Access]]:
 
 def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[AffineExpr | None, ...]:
     """The subscripts as `Frame.terms` has them; of each only the operands that it uses have to be affine."""
-    map_ = op.map.data
+    map_ = map_of(op, "map")
     operands = last_operands(op, map_.num_dims)
     affine = frame.terms(map_.results, operands)
     if affine is not None:
@@ -317,15 +329,17 @@ def _subscripts_of(op: loop.LoadOp | loop.StoreOp, frame: Frame) -> tuple[Affine
     )
 
 
-def _touched(op: Operation) -> Sequence[tuple[SSAValue, bool]]:
-    """Each buffer that an operation may touch, and whether it is written."""
-    kind = type(op)
+_WITHOUT_ACCESSES: set[type[Operation]] = {loop.AllocOp, loop.PrefetchOp}
+"""Classes of operations that touch no memory whose contents matter, and have nothing inside; those of scalars come in when they are seen."""
+
+
+def _touched(op: Operation, kind: type[Operation]) -> Sequence[tuple[SSAValue, bool]]:
+    """Each buffer that an operation of a class may touch, and whether it is written."""
     if kind is loop.LoadOp:
         return ((next(iter(operands_of(op))), False),)
     if kind is loop.StoreOp:
-        return ((tuple(operands_of(op))[1], True),)
-    if kind is loop.PrefetchOp:
-        return ()
+        _, buffer, *_ = operands_of(op)
+        return ((buffer, True),)
     buffers = _buffers_used(op)
     if not buffers:
         return ()

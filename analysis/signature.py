@@ -15,7 +15,7 @@ its `stepwell.signature` attribute, made by `signature_attribute`, or the reason
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -72,22 +72,32 @@ def is_argument_of_program(value: SSAValue) -> bool:
     return is_public_function and not is_own(value)
 
 
-def values_given(argument: BlockArgument) -> list[SSAValue]:
-    """What programs of the module give a kernel for an argument."""
-    function = argument.owner.parent_op()
-    module = None if function is None else function.parent_op()
-    if module is None or not isinstance(function, func.FuncOp):
+def calls_by_programs(function: func.FuncOp) -> list[func.CallOp]:
+    """The calls of a kernel by programs of its module."""
+    module = function.parent_op()
+    if module is None:
         return []
     blocks = [f.body.block for f in _functions_in(module) if f.body.blocks]
     calls = (call for block in blocks for call in calls_of_kernels(block))
     name = function.sym_name.data
-    return [call.arguments[argument.index] for call in calls if call.callee.string_value() == name]
+    return [call for call in calls if call.callee.string_value() == name]
 
 
-def is_of_caller(value: SSAValue) -> bool:
+def values_given(
+    argument: BlockArgument, calls: Iterable[func.CallOp] | None = None
+) -> list[SSAValue]:
+    """What programs of the module give a kernel for an argument, in `calls` of it, which are looked for where they are not known."""
+    function = argument.owner.parent_op()
+    if not isinstance(function, func.FuncOp):
+        return []
+    known = calls_by_programs(function) if calls is None else calls
+    return [call.arguments[argument.index] for call in known]
+
+
+def is_of_caller(value: SSAValue, calls: Iterable[func.CallOp] | None = None) -> bool:
     """
     Whether an array of who calls the program stands here, which may begin anywhere: an argument of the program, or of a kernel that
-    it is given to. Buffers of the program, and results, begin with a line of the cache.
+    it is given to, in `calls` of it. Buffers of the program, and results, begin with a line of the cache.
     """
     if not isinstance(value, BlockArgument) or not isinstance(
         function := value.owner.parent_op(), func.FuncOp
@@ -95,7 +105,7 @@ def is_of_caller(value: SSAValue) -> bool:
         return False
     if function.arg_attrs is not None and RESULT in function.arg_attrs.data[value.index].data:
         return False
-    return any(map(is_argument_of_program, (value, *values_given(value))))
+    return any(map(is_argument_of_program, (value, *values_given(value, calls))))
 
 
 def _functions_in(module: Operation) -> Iterator[func.FuncOp]:

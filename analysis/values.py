@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import islpy as isl
 from xdsl.ir.affine import AffineExpr
 
+from .dependence import pairs_in_order
 from .isl_affine import expression
 from .scop import Access
 
@@ -35,8 +36,10 @@ def last_writes(writes: Sequence[Access], read: Access) -> dict[Access, isl.Map]
 
 def _earlier(write: Access, read: Access) -> isl.Map:
     """From iterations of a read to the earlier ones of a write to the same element."""
-    pairs = read.element.apply_range(write.element.reverse())
-    return pairs.intersect(write.time.lex_lt_map(read.time).reverse())
+    pairs = pairs_in_order(write, read)
+    if pairs is None:
+        return isl.Map.empty(read.element.apply_range(write.element.reverse()).get_space())
+    return pairs.reverse()
 
 
 def as_expressions(function: isl.Map, wider: isl.Map | None = None) -> list[AffineExpr] | None:

@@ -1,5 +1,5 @@
 """
-Affine dimensions and numbers, the same object each time, and what is made of two expressions.
+Affine dimensions and numbers, the same object each time, what is made of two expressions, and maps.
 
 Steps ask for them by the thousand, and to make a frozen object takes several times as long as to find it, or as to fill in
 what it has.
@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineMap,
 )
 
 
@@ -38,4 +39,14 @@ def binary_expr(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: AffineExpr) -> A
     own["kind"] = kind
     own["lhs"] = lhs
     own["rhs"] = rhs
+    return made
+
+
+def map_over(num_dims: int, results: tuple[AffineExpr, ...]) -> AffineMap:
+    """The same as `AffineMap(num_dims, 0, results)`."""
+    made: Any = object.__new__(AffineMap)
+    own: dict[str, object] = made.__dict__
+    own["num_dims"] = num_dims
+    own["num_symbols"] = 0
+    own["results"] = results
     return made

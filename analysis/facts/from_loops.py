@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 
 from xdsl.dialects import affine, arith, func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DictionaryAttr,
     FloatAttr,
     IntegerAttr,
     MemRefType,
@@ -20,12 +20,15 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_bounds import linear_form
+from ...dialects.leaf_operations import map_of
 from ...dialects.shaped import memref_type
 from ...frozen import frozen
+from ...lazy import cached_property
 from ..constants import constant_global
 from ..effects import has_no_effect
+from ..operations import blocks_of, body_of, operands_of, operations_in, operations_of
 from ..reductions import operator_name, operator_of
-from ..signature import is_of_caller, is_own, values_given
+from ..signature import calls_by_programs, is_of_caller, is_own, values_given
 from .kernel import (
     Access,
     Axis,
@@ -102,16 +105,15 @@ class _Reader:
         )
 
     def _block(self, block: Block, around: tuple[loop.ForOp, ...]) -> None:
-        for op in block.ops:
+        for op in operations_of(block):
             if type(op) is loop.ForOp:
                 self.axes[op] = Axis(_extent(op), _ROLES[op.kind.data])
-                self._block(op.body.block, (*around, op))
+                self._block(body_of(op), (*around, op))
             elif type(op) is loop.StoreOp:
                 self._statement(op, around)
             elif type(op) is loop.IfOp and not op.results:
-                for region in op.regions:
-                    for inner in region.blocks:
-                        self._block(inner, around)
+                for inner in blocks_of(op):
+                    self._block(inner, around)
             elif type(op) is memref.LoadOp:
                 self.looked_up.add(op.memref)
             elif not _is_described(op):
@@ -125,7 +127,7 @@ class _Reader:
         reads = [
             (self._access(op, around), op)
             for op in behind
-            if isinstance(op, loop.LoadOp) and op is not own
+            if type(op) is loop.LoadOp and op is not own
         ]
         reads.sort(key=lambda pair: sort_key(pair[0]))
         loads = tuple(op for _, op in reads)
@@ -135,11 +137,10 @@ class _Reader:
             min(len(before), len(around)),
         )
         is_update = own is not None
-        free = loop.LoadOp | loop.IfOp | arith.ConstantOp
         counted = Counter(
             op.name
             for op in behind
-            if not isinstance(op, free)
+            if type(op) not in _FREE
             and not (is_update and op is combine)
             and op not in self.counted
         )
@@ -163,7 +164,8 @@ class _Reader:
 
     def _access(self, op: loop.LoadOp | loop.StoreOp, around: tuple[loop.ForOp, ...]) -> Access:
         operands = tuple(op.operands_)
-        subscripts = tuple(self._subscript(expr, operands, around) for expr in op.map.data.results)
+        exprs = map_of(op, "map").results
+        subscripts = tuple([self._subscript(expr, operands, around) for expr in exprs])
         parent = op.parent_op()
         is_guarded = not isinstance(parent, loop.ForOp | func.FuncOp)
         extension = Extension.of(op.result) if isinstance(op, loop.LoadOp) else None
@@ -176,27 +178,26 @@ class _Reader:
         linear = self._linear(expr, operands)
         if linear is None:
             return None
-        return Subscript(tuple(linear.by.get(f, 0) for f in around), linear.constant)
+        return Subscript(tuple([linear.by.get(f, 0) for f in around]), linear.constant)
 
     def _linear(self, expr: AffineExpr, operands: tuple[SSAValue, ...]) -> _Linear | None:
         """An expression over loop variables as one over the numbers of their loops' iterations."""
         linear = linear_form(expr, len(operands))
         if linear is None:
             return None
-        total = _Linear({}, linear[1])
+        by, constant = dict[loop.ForOp, int](), linear[1]
         for factor, value in zip(linear[0], operands, strict=True):
             if not factor:
                 continue
             for_op = _loop_of(value)
-            if for_op is None:
+            start = None if for_op is None else self._start(for_op)
+            if for_op is None or start is None:
                 return None
-            start = self._start(for_op)
-            if start is None:
-                return None
-            total = total.plus(start, factor).plus(
-                _Linear({for_op: for_op.step.value.data}, 0), factor
-            )
-        return total
+            for each, coefficient in start.by.items():
+                by[each] = by.get(each, 0) + factor * coefficient
+            by[for_op] = by.get(for_op, 0) + factor * for_op.step.value.data
+            constant += factor * start.constant
+        return _Linear(by, constant)
 
     def _start(self, for_op: loop.ForOp) -> _Linear | None:
         """A loop's lower bound; None when it is a maximum or not linear."""
@@ -215,12 +216,18 @@ class _Reader:
     def _number(self, buffer: SSAValue) -> int:
         return self.buffers.setdefault(buffer, len(self.buffers))
 
+    @cached_property
+    def _calls(self) -> list[func.CallOp]:
+        return calls_by_programs(self.function)
+
     def _buffer(self, value: SSAValue) -> BufferFacts:
         type_ = memref_type(value)
         shape: tuple[Extent, ...] = tuple(
             None if size == DYNAMIC_INDEX else size for size in type_.get_shape()
         )
-        home = self._home(value)
+        marks = self._marks(value)
+        home = _home(value, marks)
+        shared = marks.get(loop.SHARED)
         return BufferFacts(
             shape,
             _strides(type_),
@@ -228,38 +235,34 @@ class _Reader:
             home,
             home is Home.RESULT and self._is_passed_on(value),
             _depth(value) if home is Home.SCRATCH else 0,
-            loop.NEEDED in self._marks(value).data,
-            home is Home.ARGUMENT and is_of_caller(value),
-            loop.FINITE in self._marks(value).data,
-            self._shared(value),
+            loop.NEEDED in marks,
+            home is Home.ARGUMENT and is_of_caller(value, self._calls),
+            loop.FINITE in marks,
+            shared.value.data if isinstance(shared, IntegerAttr) else None,
         )
-
-    def _shared(self, value: SSAValue) -> int | None:
-        said = self._marks(value).data.get(loop.SHARED)
-        return said.value.data if isinstance(said, IntegerAttr) else None
 
     def _is_passed_on(self, value: SSAValue) -> bool:
         """Whether a buffer of the program's own is given for the argument."""
         assert isinstance(value, BlockArgument)
-        return any(map(is_own, values_given(value)))
+        return any(map(is_own, values_given(value, self._calls)))
 
-    def _home(self, value: SSAValue) -> Home:
-        if constant_global(value) is not None:
-            return Home.CONSTANT
-        if not isinstance(value, BlockArgument):
-            return Home.SCRATCH
-        marks = self._marks(value).data
-        if loop.CONSTANT in marks:
-            return Home.CONSTANT
-        return Home.RESULT if loop.RESULT in marks else Home.ARGUMENT
-
-    def _marks(self, value: SSAValue) -> DictionaryAttr:
+    def _marks(self, value: SSAValue) -> Mapping[str, Attribute]:
         """The attributes of an argument; none of what is no argument."""
         attributes = self.function.arg_attrs
         if attributes is None or value.owner is not self.function.body.block:
-            return DictionaryAttr({})
+            return {}
         assert isinstance(value, BlockArgument)
-        return attributes.data[value.index]
+        return attributes.data[value.index].data
+
+
+def _home(value: SSAValue, marks: Mapping[str, Attribute]) -> Home:
+    if constant_global(value) is not None:
+        return Home.CONSTANT
+    if not isinstance(value, BlockArgument):
+        return Home.SCRATCH
+    if loop.CONSTANT in marks:
+        return Home.CONSTANT
+    return Home.RESULT if loop.RESULT in marks else Home.ARGUMENT
 
 
 @frozen
@@ -268,12 +271,6 @@ class _Linear:
 
     by: dict[loop.ForOp, int]
     constant: int
-
-    def plus(self, other: _Linear, factor: int) -> _Linear:
-        by = dict(self.by)
-        for for_op, coefficient in other.by.items():
-            by[for_op] = by.get(for_op, 0) + factor * coefficient
-        return _Linear(by, self.constant + factor * other.constant)
 
 
 @lru_cache(maxsize=256)
@@ -312,10 +309,9 @@ def _number_else(op: loop.IfOp) -> float | None:
 
 
 def _loop_of(value: SSAValue) -> loop.ForOp | None:
-    if not isinstance(value, BlockArgument):
-        return None
-    parent = value.owner.parent_op()
-    return parent if isinstance(parent, loop.ForOp) else None
+    region = value.block.parent if type(value) is BlockArgument else None
+    parent = None if region is None else region.parent
+    return parent if type(parent) is loop.ForOp else None
 
 
 def _depth(value: SSAValue) -> int:
@@ -327,14 +323,24 @@ def _depth(value: SSAValue) -> int:
     return count
 
 
+_FREE = frozenset((loop.LoadOp, loop.IfOp, arith.ConstantOp))
+"""Operations behind a stored value that are not counted."""
+
 _HARMLESS = frozenset(
-    (loop.AllocOp, loop.PrefetchOp, loop.LoadOp, memref.GetGlobalOp, affine.ApplyOp)
+    (
+        loop.AllocOp,
+        loop.PrefetchOp,
+        loop.LoadOp,
+        loop.YieldOp,
+        memref.GetGlobalOp,
+        affine.ApplyOp,
+    )
 )
 
 
 def _is_described(op: Operation) -> bool:
     """Whether statements say all there is to say of an operation that is neither a loop nor a store."""
-    if type(op) in _HARMLESS or op.has_trait(IsTerminator):
+    if type(op) in _HARMLESS or _is_terminator(type(op)):
         return True
     if type(op) is loop.IfOp:  # one that yields values, which statements use
         return all(_is_described(inner) for inner in op.walk() if inner is not op)
@@ -349,18 +355,23 @@ def _operations_behind(value: SSAValue) -> list[Operation]:
         op = pending.pop(0).owner
         if not isinstance(op, Operation) or op in found:
             continue
-        for inner in op.walk() if op.regions else (op,):
-            if inner.has_trait(IsTerminator):
+        for inner in (op, *operations_in(op)) if op.regions else (op,):
+            if _is_terminator(type(inner)):
                 pending += inner.operands
                 continue
             found[inner] = None
-            if not isinstance(inner, loop.LoadOp):
-                pending += [operand for operand in inner.operands if not _is_buffer(operand)]
+            if type(inner) is not loop.LoadOp:
+                pending += [v for v in operands_of(inner) if not _is_buffer(v)]
     return list(found)
 
 
+@cache
+def _is_terminator(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsTerminator)
+
+
 def _is_buffer(value: SSAValue) -> bool:
-    return isinstance(value.type, MemRefType)
+    return type(value.type) is MemRefType
 
 
 def _own_load(store: loop.StoreOp, combine: object) -> loop.LoadOp | None:

@@ -5,9 +5,10 @@ locations or the order of unrelated operations have equal facts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import cache
 from math import isnan, prod
 
 from xdsl.dialects import arith, memref, tensor
@@ -15,7 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.dtypes import bit_width
-from ...dialects.shaped import memref_type, tensor_type
+from ...dialects.shaped import Buffer, Tensor, memref_type, tensor_type
 from ...frozen import frozen, frozen_in_types
 from ...lazy import cached_property
 from ..constants import constant_bytes
@@ -102,6 +103,9 @@ class BufferFacts:
         return prod(sizes) * self.element_bytes if len(sizes) == len(self.shape) else None
 
 
+_EXTENSIONS = frozenset((arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp))
+
+
 @frozen
 class Extension:
     """What is done to an element before it is used: `operation` makes it the same number of a wider type."""
@@ -113,8 +117,7 @@ class Extension:
     def of(value: SSAValue) -> Extension | None:
         """How every use of a value extends it; None where one does not, or another way."""
         users = [use.operation for use in value.uses]
-        kinds = arith.ExtFOp | arith.ExtSIOp | arith.ExtUIOp
-        if not users or not all(isinstance(user, kinds) for user in users):
+        if not users or not all(type(user) in _EXTENSIONS for user in users):
             return None
         found = {Extension(user.name, user.results[0].type) for user in users}
         return found.pop() if len(found) == 1 else None
@@ -141,9 +144,20 @@ class Access:
     outside: float | None = None
     """the number that a guarded read gives where its condition does not hold, if it is one"""
 
+    @cached_property
+    def _hash(self) -> int:
+        own = self.buffer, self.subscripts, self.is_guarded, self.extension, self.outside
+        return hash(own)
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""
-        return any(s is None or s.coefficients[axis] for s in self.subscripts)
+        for subscript in self.subscripts:  # asked much more often than others are
+            if subscript is None or subscript.coefficients[axis]:
+                return True
+        return False
 
     @property
     def is_affine(self) -> bool:
@@ -170,13 +184,15 @@ class Access:
 
 def widest_number(operations: Iterable[Operation]) -> int:
     """The bytes of the widest number that operations of `arith` and `math` make; 0 where there are none."""
-    types: Iterator[Attribute] = (
-        result.type
-        for op in operations
-        if op.dialect_name() in ("arith", "math") and not isinstance(op, arith.ConstantOp)
-        for result in op.results
-    )
-    return max((bit_width(t) // 8 for t in types if not isinstance(t, IndexType)), default=0)
+    types: set[Attribute] = {
+        result.type for op in operations if _is_arithmetic(type(op)) for result in op.results
+    }
+    return max((bit_width(t) // 8 for t in types if type(t) is not IndexType), default=0)
+
+
+@cache
+def _is_arithmetic(kind: type[Operation]) -> bool:
+    return kind.dialect_name() in ("arith", "math") and kind is not arith.ConstantOp
 
 
 def entries_held(operations: Iterable[Operation]) -> int:
@@ -184,15 +200,19 @@ def entries_held(operations: Iterable[Operation]) -> int:
     The entries of tables from which operations take elements at computed indices, as far as an axis of these is so short
     that registers may hold what is along it.
     """
-    tables = [
-        tensor_type(op.tensor) if isinstance(op, tensor.ExtractOp) else memref_type(op.memref)
-        for op in operations
-        if isinstance(op, tensor.ExtractOp | memref.LoadOp)
-    ]
+    tables = [_table_of(op) for op in operations if type(op) in _LOOKING_UP]
     return sum(
         max((n for n in each.get_shape() if may_be_held(n, each.get_element_type())), default=0)
         for each in tables
     )
+
+
+_LOOKING_UP = frozenset((tensor.ExtractOp, memref.LoadOp))
+
+
+def _table_of(op: Operation) -> Buffer | Tensor:
+    """The type of what an operation looks up in."""
+    return memref_type(op.memref) if isinstance(op, memref.LoadOp) else tensor_type(op.operands[0])
 
 
 def sort_key(access: Access) -> tuple[object, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 
+from ...frozen import replaced
 from .kernel import Access, Axis, KernelFacts, Role, Statement, Subscript, distributed
 
 
@@ -44,9 +44,9 @@ def written_out(facts: KernelFacts, short: Mapping[int, tuple[int, ...]]) -> Ker
         ]
         is_begun = bool(gone) and _initialises(statements[-len(own) :], made)
         statements += [
-            replace(each, shared=len(left) if n or is_begun else 0) for n, each in enumerate(made)
+            replaced(each, shared=len(left) if n or is_begun else 0) for n, each in enumerate(made)
         ]
-    return replace(facts, statements=tuple(statements))
+    return replaced(facts, statements=tuple(statements))
 
 
 def _initialises(before: Sequence[Statement], made: Sequence[Statement]) -> bool:
@@ -77,7 +77,7 @@ def _at(
     write = _access(facts, statement.write, axes, left, at)
     assert write is not None
     kept = tuple(read for read in reads if read is not None)
-    return replace(statement, axes=axes, reads=kept, write=write)
+    return replaced(statement, axes=axes, reads=kept, write=write)
 
 
 def _access(
@@ -96,7 +96,7 @@ def _access(
         )
         for s in access.subscripts
     )
-    made = replace(access, subscripts=subscripts)
+    made = replaced(access, subscripts=subscripts)
     if not access.is_guarded or not made.is_affine:
         return made
     ranges = [_range(s, axes) for s in subscripts if s is not None]
@@ -110,7 +110,7 @@ def _access(
     ]
     if any(high < 0 or low >= size for low, high, size in pairs):
         return None
-    return replace(made, is_guarded=not all(low >= 0 and high < size for low, high, size in pairs))
+    return replaced(made, is_guarded=not all(low >= 0 and high < size for low, high, size in pairs))
 
 
 def _range(subscript: Subscript, axes: tuple[Axis, ...]) -> tuple[int, int] | None:

@@ -42,8 +42,6 @@ class Model(LeastWaits):
         super().__init__(problem, target)
         self._arithmetic: dict[Hashable, float] = {}
         """seconds of tiles, by what these depend on"""
-        self._steps: dict[Hashable, float] = {}
-        """cycles of a term of one tile, likewise"""
         self.shared = 1 if problem.right.is_everybodys else problem.batch
         """how often what is done to B is done in a call: once where all of the batch has one"""
 
@@ -171,13 +169,9 @@ class Model(LeastWaits):
         """
         vectors = -(-columns // self.lanes)
         part = self.half if 2 * columns <= self.lanes else 1.0
-        same = rows, vectors, part, fetched, extending, split
-        step = self._steps.get(same)
-        if step is None:
-            extended = rows * extending[0] + vectors * extending[1]
-            bytes_ = fetched[0], self.lanes * fetched[1]
-            step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
-            self._steps[same] = step
+        extended = rows * extending[0] + vectors * extending[1]
+        bytes_ = fetched[0], self.lanes * fetched[1]
+        step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
         ending = ending_cycles(self.core, rows, part * vectors)
         through = 0.0
         if blocks > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import exp, gcd, inf
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...frozen import frozen
+from ...lazy import cached_property
 from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
@@ -281,7 +282,12 @@ class TileSteps:
         parts = unhidden_part(target), split_cycles(target), issued(target)
         return TileSteps(core, fetching, *parts, controlled, line, asked_part(target))
 
-    def cycles(
+    @cached_property
+    def cycles(self) -> Callable[..., float]:
+        """As of `cycles_of_term`, each worked out once: most products ask for the same tiles."""
+        return lru_cache(maxsize=4096)(self.cycles_of_term)
+
+    def cycles_of_term(
         self,
         rows: int,
         vectors: int,

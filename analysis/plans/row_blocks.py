@@ -47,7 +47,12 @@ def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowBlocksPla
 
 @lru_cache(maxsize=256)
 def _proposed(facts: KernelFacts, target: Target) -> tuple[RowBlocksPlan, ...]:
-    seconds = {plan: cost(plan, facts, target).seconds for plan in _plans(facts, target)}
+    seconds: dict[RowBlocksPlan, float] = {}
+    model: Model | None = None
+    for plan in _plans(facts, target):
+        is_like = model is not None and plan.tiles is model.plan.tiles
+        model = model.of(plan) if model is not None and is_like else Model(plan, facts, target)
+        seconds[plan] = model.cost().seconds
     if not seconds:
         return ()
     most = min(seconds.values()) * RESOLUTION
@@ -194,7 +199,7 @@ class _Maker:
             tiles,
             self.inlined,
             tuple(batched),
-            chain.near(),
+            chain.near,
             tuple(dict.fromkeys(self._apart(chain, tiles))),
             tuple(b for b in made if chain.is_scratch(b)) if chain.depth > 1 else (),
             groups,
@@ -206,7 +211,7 @@ class _Maker:
     def _apart(self, chain: RowChain, tiles: Sequence[TilePlan]) -> Iterator[tuple[int, int]]:
         """The left operands that are kept near and whose rows collide, each with a distance at which they do not."""
         columns = {chain.contraction(tile.number).result.buffer: tile.nr for tile in tiles}
-        near, level_1 = chain.near(), self.target.core.cache(1)
+        near, level_1 = chain.near, self.target.core.cache(1)
         for c in chain.contractions:
             buffer = c.left.buffer
             row, extents = c.left.dimension_of(c.m[-1]), c.facts.buffers[buffer].shape
@@ -239,6 +244,6 @@ class _Maker:
     def _copied_lanes(self, chain: RowChain, c: Contraction) -> int:
         """For the rows of the left operand that are copied, unless what passes between statements is padded itself."""
         last = c.facts.buffers[c.left.buffer].strides[-1]
-        is_copied = self.total % self.mr and c.left.buffer not in chain.near()
+        is_copied = self.total % self.mr and c.left.buffer not in chain.near
         core = self.target.core
         return hiding_vectors(core) * core.lanes(c.left_bytes) if is_copied and last == 1 else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log2, prod
 
 from ...frozen import frozen
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..cost import name_cost
 from ..facts import Contraction, Home, KernelFacts
@@ -111,18 +112,28 @@ class Model:
         self.steps = TileSteps.of(target)
         self.near_1, self.near_2 = (kept_bytes(self.core.cache(level)) for level in (1, 2))
         self.chain = chain_of(plan, facts)
+        self.pairs = [(self.chain.contraction(tile.number), tile) for tile in plan.tiles]
         first = self.chain.contractions[0]
         self.batch, self.total = first.extent(first.batch), first.extent(first.m)
-        self.blocks = self.batch * -(-self.total // plan.rows)
+
+    def of(self, plan: RowBlocksPlan) -> Model:
+        """That of a plan with the same tiles and blocks of another size, with what is known already."""
+        made = object.__new__(Model)
+        made.__dict__.update(self.__dict__, plan=plan)
+        return made
+
+    @property
+    def blocks(self) -> int:
+        """All blocks of rows, of all entries of the batch."""
+        return self.batch * -(-self.total // self.plan.rows)
 
     def cost(self) -> Cost:
-        pairs = [(self.chain.contraction(tile.number), tile) for tile in self.plan.tiles]
         return cost_of(
             [
-                ("arithmetic", sum(self._arithmetic(c, tile) for c, tile in pairs)),
-                ("functions", self._functions()),
-                ("streaming B", sum(self._streaming(c) for c, _ in pairs)),
-                ("packing B", sum(self._packing(c, tile) for c, tile in pairs)),
+                ("arithmetic", sum(self._arithmetic(c, tile) for c, tile in self.pairs)),
+                ("functions", self._functions),
+                ("streaming B", self._streaming()),
+                ("packing B", self._packing),
                 ("block of rows", self._between()),
                 ("beginnings", self._beginnings()),
             ]
@@ -145,6 +156,7 @@ class Model:
         cycles = c.extent(c.k) * step + ending_cycles(self.core, rows, vectors)
         return self.batch * tall * -(-c.extent(c.n) // tile.nr) * cycles / self.clock
 
+    @cached_property
     def _functions(self) -> float:
         """The operations of the other statements, in vectors, one for each port in a cycle."""
         cycles = 0.0
@@ -166,23 +178,31 @@ class Model:
         share = self.plan.rows / self.total / self.batch
         return sum((self.chain.facts.buffers[b].bytes or 0) * share for b in self.plan.near)
 
-    def _is_near(self) -> bool:
-        """Whether an entry's right operands stay in L2, beside what is kept of a block, from block to block."""
-        rights = sum(self._right_bytes(c) for c in self.chain.contractions)
-        return rights + self._block_bytes() <= self.near_2
+    @cached_property
+    def _rights(self) -> int:
+        """The bytes of an entry's right operands."""
+        return sum(map(self._right_bytes, self.chain.contractions))
 
-    def _streaming(self, c: Contraction) -> float:
+    def _streaming(self) -> float:
         """
-        Waiting for a right operand, all of which streams by for each block of rows: an element is used by all rows
-        of the block when it has come.
+        Waiting for right operands, all of which stream by for each block of rows: an element is used by all rows
+        of the block when it has come. They stay in L2 from block to block where there is room, beside what is kept of a block.
         """
-        element = c.right_bytes
-        rate = self.rates.read_l2 if self._is_near() else self.rates.beyond_l2
-        computing = 2 * self.plan.rows / (self.rates.tile_near.core * 4 / element)
-        waiting = max(0.0, element / rate.core - computing)
-        return self.blocks * self._right_bytes(c) / element * waiting
+        is_near = self._rights + self._block_bytes() <= self.near_2
+        rate = self.rates.read_l2 if is_near else self.rates.beyond_l2
+        blocks, seconds = self.blocks, 0.0
+        for c, _ in self.pairs:
+            element = c.right_bytes
+            computing = 2 * self.plan.rows / (self.rates.tile_near.core * 4 / element)
+            waiting = max(0.0, element / rate.core - computing)
+            seconds += blocks * self._right_bytes(c) / element * waiting
+        return seconds
 
-    def _packing(self, c: Contraction, tile: TilePlan) -> float:
+    @cached_property
+    def _packing(self) -> float:
+        return sum(self._packing_of(c, tile) for c, tile in self.pairs)
+
+    def _packing_of(self, c: Contraction, tile: TilePlan) -> float:
         """One copy for each entry of the batch, transposed in registers where that is needed."""
         if not tile.pack_right or c.facts.buffers[c.right.buffer].home is Home.CONSTANT:
             return 0.0

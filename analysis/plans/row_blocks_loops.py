@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import prod
 
 from ...targets.target import Target
@@ -39,7 +40,7 @@ def _lanes_of_group(
     """Over the elements of rows; over rows where no statement of the group has more than one element of each."""
     whole = [n for n in group if len(chain.statement(n).axes) > chain.depth]
     if not whole:
-        return [(group[0], _lanes(chain, group, chain.depth - 1, target))]
+        return [(group[0], _lanes(chain, tuple(group), chain.depth - 1, target))]
     return [
         (n, _lanes(chain, (n, merged[n]) if n in merged else (n,), -1, target))
         for n in whole
@@ -47,7 +48,8 @@ def _lanes_of_group(
     ]
 
 
-def _lanes(chain: RowChain, together: Sequence[int], axis: int, target: Target) -> int:
+@lru_cache(maxsize=1024)
+def _lanes(chain: RowChain, together: tuple[int, ...], axis: int, target: Target) -> int:
     """The elements of a block of an axis, which the statements share; 0 where it does not run in lanes."""
     nests = [Nest(chain.facts, (number,), True, True) for number in together]
     if not all(runs_in_lanes(nest, range(len(nest.axes))[axis]) for nest in nests):
@@ -67,6 +69,8 @@ def loops_on_threads(chain: RowChain, rows: int, ahead: Sequence[int], target: T
     threads = [] if found is None else [(chain.rows[0], found)]
     # A batch of one has no loop that what is made ahead would be in.
     apart = ahead if prod(batch) == 1 else [n for n in ahead if not chain.is_batched(n)]
+    if not apart:
+        return tuple(threads)
     points = {number: chain.statement(number).points or 0 for number in (*apart, *chain.rows)}
     for number in apart:
         axes = [axis.extent for axis in chain.statement(number).axes[:-1]]

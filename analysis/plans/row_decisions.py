@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import permutations
 from math import isqrt, prod
 
@@ -58,6 +58,8 @@ class Decisions:
         self.nests = nests_of(facts)
         self.seconds = memory_seconds(traffic(facts), target)
         """in which one core gets at what the kernel is given"""
+        self._known_staged: dict[Hashable, tuple[tuple[int, str], ...]] = {}
+        """buffers between nests, by the axes that these have in common and the block of their iterations"""
 
     @property
     def share_loops(self) -> bool:
@@ -134,7 +136,7 @@ class Decisions:
         like: RowsPlan | None = None,
     ) -> RowsPlan:
         """
-        The plan with what follows from its nests and from how many loops are fused.
+        The plan with what follows from its nests and from how many loops are fused, but for what runs on threads.
 
         It asks for elements ahead, and stores past the caches, where it is said to, or where one `like` it does.
         """
@@ -145,7 +147,7 @@ class Decisions:
         is_fetched = fetches and plan.fused and not plan.blocks
         fetched = fetched_ahead(self.facts, self.nests, plan, self.target) if is_fetched else ()
         past = passing_caches(self.facts, self.nests, plan, self.target) if passes else ()
-        return replaced(plan, fetched=fetched, nontemporal=past, threads=self._threads(plan))
+        return replaced(plan, fetched=fetched, nontemporal=past)
 
     def width(self, number: int) -> int:
         """The lanes of one vector of a nest."""
@@ -282,15 +284,23 @@ class Decisions:
         """Each buffer between the nests is of one row, in the nearest memory that it fits."""
         if not fused:
             return ()
-        first = plan.nests[0].order[:fused]
-        rows = prod(self.nests[0].extent(axis) for axis in first) // max(plan.blocks, 1)
-        near = self.core.vector_registers * self.core.vector_bits // 8 if plan.blocks else 0
-        found: list[tuple[int, str]] = []
+        shared = tuple(own.order[:fused] for own in plan.nests)
+        known = shared, plan.blocks
+        if known not in self._known_staged:
+            self._known_staged[known] = tuple(self._staged_by(shared, plan.blocks))
+        return self._known_staged[known]
+
+    def _staged_by(
+        self, shared: Sequence[tuple[int, ...]], blocks: int
+    ) -> Iterator[tuple[int, str]]:
+        """The same where nests have these axes in common, of which so many iterations are a block."""
+        rows = prod(self.nests[0].extent(axis) for axis in shared[0]) // max(blocks, 1)
+        near = self.core.vector_registers * self.core.vector_bits // 8 if blocks else 0
         for number, buffer in enumerate(self.facts.buffers):
             if (
                 buffer.home is not Home.SCRATCH
                 or buffer.bytes is None
-                or not self._goes_by_rows(number, plan)
+                or not self._goes_by_rows(number, shared)
             ):
                 continue
             size = buffer.bytes // max(rows, 1)
@@ -302,20 +312,23 @@ class Decisions:
                 if is_near
                 else "arena"
             )
-            found.append((number, scope))
-        return tuple(found)
+            yield number, scope
 
-    def _goes_by_rows(self, buffer: int, plan: RowsPlan) -> bool:
+    def _goes_by_rows(self, buffer: int, shared: Sequence[tuple[int, ...]]) -> bool:
         """Whether each iteration of the fused loops uses a part of its own of a buffer."""
         return all(
             access.moves_along(axis)
-            for nest, own in zip(self.nests, plan.nests, strict=True)
+            for nest, axes in zip(self.nests, shared, strict=True)
             for access in nest.accesses
             if access.buffer == buffer
-            for axis in own.order[: plan.fused]
+            for axis in axes
         )
 
     # Threads.
+
+    def on_threads(self, plan: RowsPlan) -> RowsPlan:
+        """The plan with the loops that run on threads."""
+        return replaced(plan, threads=self._threads(plan))
 
     def _threads(self, plan: RowsPlan) -> tuple[ThreadLoop, ...]:
         """A loop of each nest that is much of the work, where there is enough of it."""

@@ -45,6 +45,8 @@ class RowInstructions:
         self.facts, self.core = facts, target.core
         self.clock = cycles_per_second(target)
         self.half = half_part(target)
+        self._together: dict[tuple[Access, Access], bool] = {}
+        """of pairs of the kernel's accesses whether they are together"""
 
     def vector(self, nest: Nest, plan: NestPlan) -> int:
         """Elements of an instruction."""
@@ -188,6 +190,12 @@ class RowInstructions:
 
     def _are_together(self, nest: Nest, one: Access, other: Access) -> bool:
         """Whether accesses are of elements that are a few apart in all iterations."""
+        known = self._together.get((one, other))
+        if known is None:
+            known = self._together[one, other] = self._find_together(nest, one, other)
+        return known
+
+    def _find_together(self, nest: Nest, one: Access, other: Access) -> bool:
         if one.buffer != other.buffer or not (one.is_affine and other.is_affine):
             return False
         if any(

@@ -104,7 +104,16 @@ class Nest:
         return prod(self.extents or [0])
 
     def stride(self, access: Access, axis: int) -> int | None:
-        return self.facts.stride(access, axis)
+        """As of `KernelFacts.stride`, worked out once: all that is looked at of a plan asks for it."""
+        asked = access, axis
+        known = self._strides
+        if asked not in known:
+            known[asked] = self.facts.stride(access, axis)
+        return known[asked]
+
+    @cached_property
+    def _strides(self) -> dict[tuple[Access, int], int | None]:
+        return {}
 
     def role(self, axis: int) -> Role:
         return self.axes[axis].role
@@ -330,27 +339,32 @@ def may_be_fused(nests: Sequence[Nest], orders: Sequence[Sequence[int]], depth: 
         if facts.buffers[write.buffer].depth <= depth
     }
     used = [
-        [(access, axis) for access in nest.accesses if access.buffer in stored]
+        {
+            (access.buffer, _own_parts(access, axis))
+            for access in nest.accesses
+            if access.buffer in stored
+        }
         for nest, axis in zip(nests, axes, strict=True)
     ]
     return all(
-        _own_slice(*one, *other)
+        not one[1].isdisjoint(other[1])
         for first, second in combinations(used, 2)
         for one in first
         for other in second
-        if one[0].buffer == other[0].buffer
+        if one[0] == other[0]
     )
 
 
-def _own_slice(one: Access, one_axis: int, other: Access, other_axis: int) -> bool:
-    """Whether two accesses are of one element only in the same iteration of their axes."""
-    for first, second in zip(one.subscripts, other.subscripts, strict=True):
-        if first is None or second is None or first.constant != second.constant:
-            continue
-        by = _only_coefficient(first, one_axis)
-        if by and by == _only_coefficient(second, other_axis):
-            return True
-    return False
+def _own_parts(access: Access, axis: int) -> frozenset[tuple[int, int, int]]:
+    """
+    The subscripts that an axis alone moves, as dimension, coefficient and number: two accesses that have one in common are of one
+    element only in the same iteration of their axes.
+    """
+    return frozenset(
+        (dimension, by, subscript.constant)
+        for dimension, subscript in enumerate(access.subscripts)
+        if subscript is not None and (by := _only_coefficient(subscript, axis))
+    )
 
 
 def _only_coefficient(subscript: Subscript, axis: int) -> int:

@@ -45,7 +45,8 @@ def propose(facts: KernelFacts, target: Target, n: int = 1) -> list[RowsPlan]:
     cheapest of all, one decision after the other takes the value that is cheapest beside the others' (coordinate
     descent), until none changes.
     """
-    return list(_proposed(facts, target)[:n]) if n < 2 else _with_plain(facts, target, n)
+    found = list(_proposed(facts, target)[:n]) if n < 2 else _with_plain(facts, target, n)
+    return [_decisions(facts, target, plan.written).on_threads(plan) for plan in found]
 
 
 def _with_plain(facts: KernelFacts, target: Target, n: int) -> list[RowsPlan]:
@@ -53,18 +54,26 @@ def _with_plain(facts: KernelFacts, target: Target, n: int) -> list[RowsPlan]:
     if not found:
         return []
     first = found[: n - 1]
-    plain = Decisions(facts, target).plain()
+    plain = _decisions(facts, target, ()).plain()
     return list(found[:n]) if plain in first else [*first, plain]
 
 
 @lru_cache(maxsize=256)
+def _decisions(
+    facts: KernelFacts, target: Target, written: tuple[tuple[int, tuple[int, ...]], ...]
+) -> Decisions:
+    return Decisions(facts, target, written)
+
+
+@lru_cache(maxsize=256)
 def _proposed(facts: KernelFacts, target: Target) -> tuple[RowsPlan, ...]:
-    searches = [_Search(Decisions(facts, target), target)]
+    """All plans that were looked at, none of which says yet what runs on threads: their times do not depend on it."""
+    searches = [_Search(_decisions(facts, target, ()), target)]
     if not searches[0].decisions.nests:
         return ()
     short = short_loops(facts)
     if short:
-        searches.append(_Search(Decisions(facts, target, short), target))
+        searches.append(_Search(_decisions(facts, target, short), target))
     found = [search.found() for search in searches]
     first = min(range(len(found)), key=lambda n: searches[n].looked_at[found[n][0]][0])
     return (*found[first], *(plan for n, plans in enumerate(found) if n != first for plan in plans))

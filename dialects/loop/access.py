@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineConstraintExpr,
     AffineConstraintKind,
@@ -17,7 +17,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..affine_atoms import constant_expr, dim_expr
+from ..affine_atoms import constant_expr, dim_expr, map_over
 from ..affine_bounds import why_not_affine
 from ..affine_text import ValueSpace, compact, print_affine_list
 from ..shaped import Buffer
@@ -35,7 +35,10 @@ def access(indices: Sequence[Index]) -> tuple[AffineMap, list[SSAValue]]:
     operands: list[SSAValue] = []
     exprs: list[AffineExpr] = []
     for index in indices:
-        if isinstance(index, int):
+        if type(index) is BlockArgument or type(index) is OpResult:  # as most are
+            exprs.append(dim_expr(len(operands)))
+            operands.append(index)
+        elif isinstance(index, int):
             exprs.append(constant_expr(index))
         elif isinstance(index, AffineExpr):
             raise TypeError("an expression needs its operands; pass an AffineMap")
@@ -43,13 +46,13 @@ def access(indices: Sequence[Index]) -> tuple[AffineMap, list[SSAValue]]:
             exprs.append(dim_expr(len(operands)))
             operands.append(index)
     compacted, values = compact(exprs, operands)
-    return AffineMap(len(values), 0, compacted), values
+    return map_over(len(values), compacted), values
 
 
 def bound(bound: Index | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMap, list[SSAValue]]:
     if isinstance(bound, tuple):
         exprs, values = compact(bound[0].results, bound[1])
-        return AffineMap(len(values), 0, exprs), values
+        return map_over(len(values), exprs), values
     return access([bound])
 
 

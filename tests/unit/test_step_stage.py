@@ -188,7 +188,7 @@ def test_what_tiles_inside_begin_with_is_seen_without_integer_sets(
         raise AssertionError("integer sets are asked")
 
     stage = Stage("f/T", "p", into="P")
-    monkeypatch.setattr("stepwell.analysis.dependence._meeting", refuse)
+    monkeypatch.setattr("stepwell.analysis.iteration_pairs._meeting", refuse)
     module = parse_text(TILES, "tiles.mlir")
     apply(stage, Nests(module))
     assert "loop.load %T" not in str(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import islpy as isl
 from xdsl.builder import Builder
@@ -136,6 +137,10 @@ class _Planner:
         self.region = touched(self.inner_reads, len(self.narrowing.outer))
         self.narrowing.narrow(self.producers, self._wanted)
 
+    def _time_of(self, access: Access) -> isl.Map:
+        """The times at which an access of the producers is made in its new place."""
+        return self.narrowing.into(access).apply_range(self.time)
+
     def plan(self) -> ComputeAtPlan:
         before = self._first_use()
         position = list(self.at.body.block.ops).index(before)
@@ -144,10 +149,9 @@ class _Planner:
         for access in self.produced:
             is_operand = access.buffer is not self.buffer and not self._is_internal(access.buffer)
             if is_operand and not access.is_write:
-                to_time = self.narrowing.into(access).apply_range(self.time)
-                check_unchanged(
-                    self.step, self.nest, access, to_time, "keep the producer where it is"
-                )
+                to_time = partial(self._time_of, access)
+                remedy = "keep the producer where it is"
+                check_unchanged(self.step, self.nest, access, to_time, remedy)
         outside = self._outside()
         own, alloc = None, self.buffer.owner
         if not isinstance(alloc, loop.AllocOp) or outside:

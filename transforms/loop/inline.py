@@ -169,8 +169,8 @@ def _touch(step: Inline, nest: Nest, read: Access, source: isl.Map, operand: Acc
     at_operand = at_operand.project_out(isl.dim_type.in_, common, inner)
     at_operand = at_operand.set_tuple_name(isl.dim_type.in_, operand.name)
     _check_reachable(step, read, operand, at_operand)
-    to_time = at_operand.apply_range(read.time)
-    check_unchanged(step, nest, operand, to_time, "inline before the operand is overwritten")
+    remedy = "inline before the operand is overwritten"
+    check_unchanged(step, nest, operand, lambda: at_operand.apply_range(read.time), remedy)
     elements = at_operand.reverse().apply_range(operand.element)
     elements = elements.set_tuple_name(isl.dim_type.in_, "")
     return Touch.exactly(operand.buffer, False, read.loops, elements)

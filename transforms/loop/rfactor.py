@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.dependence import Dependence, DependenceKind
 from ...analysis.reductions import ReductionUpdate
-from ...analysis.regions import Box, bounding_box, touched
+from ...analysis.regions import Box, TouchedRegion, region_of
 from ...analysis.scop import Access
 from ...dialects import loop
 from ...dialects.combiner import Combiner
@@ -318,7 +318,7 @@ def _place(
 ) -> PartialPlace:
     """Where the partial results stand: around the outermost loop around which they can."""
     ends = _accesses(nest, updates)
-    own = nest.dependences.between(ends, ends)
+    own = [*nest.dependences.possible(ends, ends)]
     carrying = [op for op in loops_around(factored) if any(d.is_carried_by(op) for d in own)]
     for outermost in carrying:
         try:
@@ -339,8 +339,7 @@ def _place_at(
         check_certain(step, access)
     access = writes[0]
     _check_late(step, nest, updates, outermost)
-    depth = len(loops_around(outermost))
-    region = touched(writes, depth)
+    region = region_of(writes, len(loops_around(outermost)))
     assert region is not None
     rank = memref_type(access.buffer).get_num_dims()
     if region.is_empty():  # it never runs, and neither do loops along all axes
@@ -348,7 +347,7 @@ def _place_at(
         return PartialPlace(
             outermost, box, tuple(range(rank)), _scan(step, nest, outermost, region, range(rank))
         )
-    box = bounding_box(region, depth, rank)
+    box = region.bounding_box()
     if box is None:
         raise refuse(
             step,
@@ -393,17 +392,19 @@ def _identity(update: ReductionUpdate) -> FloatAttr | IntegerAttr:
 
 
 def _scan(
-    step: Rfactor, nest: Nest, outermost: loop.ForOp, region: isl.Set, axes: Sequence[int]
+    step: Rfactor, nest: Nest, outermost: loop.ForOp, region: TouchedRegion, axes: Sequence[int]
 ) -> NestBounds:
     """Bounds of loops over the elements of the region, for the axes with more than one."""
+    if not axes and region.seen is not None:  # of which there is something in each iteration
+        return NestBounds((), ())
     block = outermost.parent
     assert block is not None
-    around = nest.frames.of(block).domain
+    around, elements = nest.frames.of(block).domain, region.elements
     depth = around.dim(isl.dim_type.set)
-    for axis in reversed(range(region.dim(isl.dim_type.set) - depth)):
+    for axis in reversed(range(elements.dim(isl.dim_type.set) - depth)):
         if axis not in axes:
-            region = region.project_out(isl.dim_type.set, depth + axis, 1)
-    found = nest_bounds(region, around)
+            elements = elements.project_out(isl.dim_type.set, depth + axis, 1)
+    found = nest_bounds(elements, around)
     if found is None:
         raise refuse(
             step,
@@ -427,11 +428,9 @@ def _loop_names(
 def _kind_without(nest: Nest, updates: Sequence[ReductionUpdate], factored: loop.ForOp) -> LoopKind:
     """What the loop is once its updates go to an element of each iteration's own."""
     ends = _ends(updates)
-    rest = [
-        d
-        for d in nest.dependences.carried_by(factored)
-        if d.source.op not in ends and d.sink.op not in ends
-    ]
+    rest = nest.dependences.carried_by(
+        factored, unless=lambda d: d.source.op in ends or d.sink.op in ends
+    )
     if not rest:
         return LoopKind.PARALLEL
     shares = any(d.reduction is None for d in rest)

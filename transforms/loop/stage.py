@@ -22,7 +22,7 @@ from ...dialects import loop
 from ...dialects.affine_atoms import constant_expr, dim_expr
 from ...dialects.affine_substitution import difference, plus, product
 from ...dialects.dtypes import is_float
-from ...dialects.leaf_operations import inserted
+from ...dialects.leaf_operations import inserted, map_of
 from ...dialects.schedule.steps import Stage
 from ...dialects.shaped import memref_type, row_major
 from ...frozen import frozen
@@ -109,7 +109,9 @@ class StagePlan:
         assert isinstance(op, loop.LoadOp | loop.StoreOp)
         old = list(op.operands_)
         lower = shifted_to(self.box.lower, len(old))
-        offsets = [difference(e, low) for e, low in zip(op.map.data.results, lower, strict=True)]
+        offsets = [
+            difference(e, low) for e, low in zip(map_of(op, "map").results, lower, strict=True)
+        ]
         values = [*old, *self.outer]
         exprs, used = added_up(offsets, values)
         position = 0 if isinstance(op, loop.LoadOp) else 1

@@ -288,8 +288,8 @@ def _check_lanes(
     for dependence in among:
         if _is_running(dependence, running) or not dependence.is_carried_by(for_op):
             continue
-        pairs = _in_one_vector(nest, dependence, for_op, order())
-        if pairs.is_empty():
+        # Without blocks all iterations are one vector.
+        if plan.split and _in_one_vector(nest, dependence, for_op, order()).is_empty():
             continue
         if dependence.reduction is None:
             kind = LoopKind.SERIAL
@@ -304,7 +304,7 @@ def _check_lanes(
                 step,
                 nest.dependences,
                 dependence,
-                pairs,
+                _in_one_vector(nest, dependence, for_op, order()),
                 what="in lanes that update one element while other lanes update others",
                 remedy=f"choose another loop, or rfactor '{for_op.loop_name.data}'",
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator, MemoryEffectKind, get_effects
 
+from ...analysis.operations import blocks_of, operations_of
 from ...dialects import loop
 
 
@@ -31,6 +32,10 @@ def _is_dead(op: Operation) -> bool:
 
 
 def _does_nothing(op: Operation) -> bool:
+    if type(op) is loop.StoreOp:
+        return False  # as most that is asked about
+    if type(op) is loop.ForOp or type(op) is loop.IfOp:
+        return _is_idle(op)
     effects = get_effects(op)
     harmless = (MemoryEffectKind.READ, MemoryEffectKind.ALLOC)
     return effects is not None and all(e.kind in harmless for e in effects)
@@ -44,9 +49,12 @@ def _is_empty(op: Operation) -> bool:
     """
     if not isinstance(op, loop.ForOp | loop.IfOp) or op.results:
         return False
+    return _is_idle(op)
+
+
+def _is_idle(op: Operation) -> bool:
     return all(
         inner.has_trait(IsTerminator) or _does_nothing(inner)
-        for region in op.regions
-        for block in region.blocks
-        for inner in reversed(block.ops)
+        for block in blocks_of(op)
+        for inner in reversed(operations_of(block))
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import func
@@ -58,7 +59,7 @@ class Listing:
         args = body_of(self._function).args
         found: list[SSAValue] = [arg for arg in args if type(arg.type) is MemRefType]
         for op in self.operations:
-            if op.results and type(op) is not loop.LoadOp and not is_of_scalars(type(op)):
+            if op.results and not _gives_none(type(op)):
                 found += [result for result in op.results if type(result.type) is MemRefType]
         return found
 
@@ -70,6 +71,12 @@ class Listing:
             if name is not None:
                 found.setdefault(name, []).append(value)
         return found
+
+
+@cache
+def _gives_none(kind: type[Operation]) -> bool:
+    """Whether operations of a class never give buffers."""
+    return kind is loop.LoadOp or is_of_scalars(kind)
 
 
 class Nest:

@@ -31,7 +31,7 @@ from ...analysis.operations import (
     operations_of,
 )
 from ...dialects import loop
-from ...dialects.affine_atoms import constant_expr, dim_expr
+from ...dialects.affine_atoms import constant_expr, dim_expr, map_over
 from ...dialects.affine_bounds import (
     has_each_term_once,
     linear_sum,
@@ -117,7 +117,7 @@ def _substitute_in(
         assert (
             type(user) is loop.LoadOp or type(user) is loop.StoreOp or type(user) is loop.PrefetchOp
         )
-        map_ = user.map.data
+        map_ = map_of(user, "map")
         _put_subscripts(user, *rewritten(map_.results, last_operands(user, map_.num_dims)))
 
 
@@ -197,10 +197,10 @@ def _put_subscripts(
     operands: Sequence[SSAValue],
 ) -> None:
     """The same of subscripts that use each operand once."""
-    count = len(operands_of(op)) - op.map.data.num_dims
+    count = len(operands_of(op)) - map_of(op, "map").num_dims
     kept, _ = operands_before_and_after(op, count)
     set_operands(op, (*kept, *operands))
-    op.map = map_attribute(AffineMap(len(operands), 0, exprs))
+    op.properties["map"] = map_attribute(map_over(len(operands), exprs))
 
 
 BoundExprs = tuple[Sequence[AffineExpr], Sequence[SSAValue]]
@@ -220,7 +220,7 @@ def upper_bound(op: loop.ForOp) -> BoundExprs:
 def as_bound(bound: BoundExprs) -> tuple[AffineMap, list[SSAValue]]:
     """The form the constructor of `loop.for` takes."""
     exprs, values = compact(*bound)
-    return AffineMap(len(values), 0, exprs), values
+    return map_over(len(values), exprs), values
 
 
 def set_bounds(op: loop.ForOp, lower: BoundExprs, upper: BoundExprs) -> None:
@@ -234,8 +234,8 @@ def _put_bounds(op: loop.ForOp, lower: Compact, upper: Compact) -> None:
     set_operands(op, (*lower_values, *upper_values))
     op.properties |= {
         "operandSegmentSizes": operand_segments(len(lower_values), len(upper_values)),
-        "lower_map": map_attribute(AffineMap(len(lower_values), 0, lows)),
-        "upper_map": map_attribute(AffineMap(len(upper_values), 0, highs)),
+        "lower_map": map_attribute(map_over(len(lower_values), lows)),
+        "upper_map": map_attribute(map_over(len(upper_values), highs)),
     }
 
 
@@ -373,8 +373,8 @@ def loop_like(
     """A loop with other bounds, empty without a `body`, that has everything else from `op` unless it is given."""
     made = loop.ForOp(
         op.loop_name.data if name is None else name,
-        (AffineMap(len(lower[1]), 0, tuple(lower[0])), lower[1]),
-        (AffineMap(len(upper[1]), 0, tuple(upper[0])), upper[1]),
+        (map_over(len(lower[1]), tuple(lower[0])), lower[1]),
+        (map_over(len(upper[1]), tuple(upper[0])), upper[1]),
         body,
         step=op.step.value.data if step is None else step,
         kind=op.kind.data if kind is None else kind,

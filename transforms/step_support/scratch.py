@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import islpy as isl
 
@@ -86,18 +86,21 @@ def check_certain(step: Step, access: Access) -> None:
         )
 
 
-def check_unchanged(step: Step, nest: Nest, read: Access, to_time: isl.Map, remedy: str) -> None:
+def check_unchanged(
+    step: Step, nest: Nest, read: Access, to_time: Callable[[], isl.Map], remedy: str
+) -> None:
     """
     Raise the refusal of `step` when a load that is moved to a later time would see another value.
 
-    `to_time` maps its iterations to the times, possibly several, that it is moved to.
+    `to_time` maps its iterations to the times, possibly several, that it is moved to; it is asked for where something is
+    written that the load may see.
     """
     scop = nest.dependences.scop
     for write in scop.accesses:
         same = write.buffer is read.buffer
         if not write.is_write or not (same or scop.aliases.may_alias(write.buffer, read.buffer)):
             continue
-        changed = written_between(read, to_time, write, same_buffer=same)
+        changed = written_between(read, to_time(), write, same_buffer=same)
         if changed.is_empty():
             continue
         for dependence in nest.dependences.all:

@@ -26,6 +26,7 @@ from ...dialects.affine_bounds import (
     without_divisions,
 )
 from ...dialects.affine_text import compact
+from ...dialects.leaf_operations import map_of
 from ...frozen import frozen_in_types
 from .dead import erase_dead
 from .nest import Nest, loops_around
@@ -165,7 +166,7 @@ _AFFINE = frozenset(
 
 def _tidy(op: Operation, frame: Frame) -> bool:
     if type(op) is loop.LoadOp or type(op) is loop.StoreOp or type(op) is loop.PrefetchOp:
-        map_ = op.map.data
+        map_ = map_of(op, "map")
         values = last_operands(op, map_.num_dims)
         new = _worked_out(map_.results, values, frame)
         if new == map_.results:
