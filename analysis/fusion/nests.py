@@ -26,6 +26,7 @@ from ...dialects.te.text import Number
 from ...frozen import frozen
 from ...lazy import cached_property
 from ..cost import body_cost, is_data_movement, is_extension, only_selects, reads_behind
+from ..operations import operations_in
 
 NAMED = 3
 """Results of a nest that its kernel is named after."""
@@ -223,7 +224,7 @@ class Nest:
 
     @staticmethod
     def of(compute: te.ComputeOp) -> Nest:
-        size = sum(1 for _ in compute.body.walk())
+        size = len(operations_in(compute))
         return Nest(
             Space.of(compute),
             {compute: None},
