@@ -1,4 +1,4 @@
-"""Work that a thread does while the program goes on: copying large arrays, and keeping them on the disk."""
+"""Work that a thread does while the program goes on: joining large arrays, and keeping them on the disk."""
 
 from __future__ import annotations
 
@@ -43,15 +43,6 @@ class BackgroundThread:
         held_over_forks(self, Rank.BACKGROUND)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin_in_child)
-
-    def copy(self, target: np.ndarray, source: np.ndarray) -> Event:
-        """Copy an array into a new one of its size, which is done when the event is set."""
-
-        def work() -> None:
-            bring_pages(target)
-            np.copyto(target, source)
-
-        return self.do(work)
 
     def join(
         self, target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int
