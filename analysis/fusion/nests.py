@@ -83,8 +83,10 @@ class Point:
             pad = None
         return te.Read(read.source, map_, pad)
 
-    def operands(self) -> Iterable[te.Read]:
-        return (self.seen(read) for read in self.compute.reads)
+    @cached_property
+    def operands(self) -> tuple[te.Read, ...]:
+        """What the nest reads for the compute, or evaluates where it would."""
+        return tuple([self.seen(read) for read in self.compute.reads])
 
     @property
     def passes_pad_on(self) -> bool:
@@ -229,7 +231,7 @@ class Nest:
             Space.of(compute),
             {compute: None},
             {},
-            dict.fromkeys(Point.of(compute, compute.static_extents).operands()),
+            dict.fromkeys(Point.of(compute, compute.static_extents).operands),
             body_cost(compute),
             size,
             is_data_movement(compute),
@@ -321,7 +323,7 @@ class Nest:
             if seen in points:
                 continue
             points[seen] = None
-            for one, other in zip(own.operands(), seen.operands(), strict=True):
+            for one, other in zip(own.operands, seen.operands, strict=True):
                 if one in operands:
                     operands[one][other] = None
                 else:
@@ -439,5 +441,5 @@ class Nest:
             if read in self.reads:
                 found.add(read)
                 continue
-            pending += Point.behind(read, self.space.numbers).operands()
+            pending += Point.behind(read, self.space.numbers).operands
         return found

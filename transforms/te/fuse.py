@@ -345,7 +345,7 @@ class _NestBody:
         roots = (Point.of(root, self.nest.space.numbers) for root in self.nest.roots)
         for point in (*self.nest.points, *roots):
             arguments = point.compute.read_args
-            for read, arg in zip(point.operands(), arguments, strict=True):
+            for read, arg in zip(point.operands, arguments, strict=True):
                 hints[read] = arg.name_hint
         return [hints.get(read) or read.source.name_hint for read in self.nest.reads]
 
@@ -398,13 +398,13 @@ class _NestBody:
         return order
 
     def _needed(self, point: Point) -> Iterable[Point]:
-        for read in point.operands():
+        for read in point.operands:
             if read not in self.arguments:
                 yield Point.behind(read, point.extents)
 
     def _evaluate(self, point: Point) -> None:
         compute, mapping = point.compute, self.mapping
-        for arg, read in zip(compute.read_args, point.operands(), strict=True):
+        for arg, read in zip(compute.read_args, point.operands, strict=True):
             argument = self.arguments.get(read)
             mapping[arg] = self.known[read][0] if argument is None else argument
         for arg, expr in zip(compute.iterator_args, point.map.results, strict=True):
