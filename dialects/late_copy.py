@@ -12,7 +12,7 @@ from xxhash import xxh3_64
 from ..forks import Rank, held_over_forks
 from ..targets.large_memory import LARGE_BYTES, bring_pages
 
-_PART = LARGE_BYTES
+_PART = 2 * LARGE_BYTES
 """Bytes that the second-level cache has room for, from when the system clears their pages until their checksum is taken."""
 
 
