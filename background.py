@@ -1,4 +1,4 @@
-"""Work that a thread does while the program goes on: copying large arrays, and keeping them on the disk."""
+"""Work that a thread does while the program goes on: joining large arrays, and keeping them on the disk."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread
 import numpy as np
 
 from .forks import Rank, held_over_forks
+from .targets.large_memory import bring_pages
 
 
 def try_start(thread: Thread) -> bool:
@@ -43,19 +44,20 @@ class BackgroundThread:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin_in_child)
 
-    def copy(self, target: np.ndarray, source: np.ndarray) -> Event:
-        """Copy an array into another one of its size, which is done when the event is set."""
-        return self.do(lambda: np.copyto(target, source))
-
     def join(
         self, target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int
     ) -> Event:
         """
-        Write arrays one after the other into another one, which is done when the event is set.
+        Write arrays one after the other into a new one, which is done when the event is set.
 
         Each is asked for then: what was to be copied before is there.
         """
-        return self.do(lambda: np.concatenate([source() for source in sources], axis, out=target))
+
+        def work() -> None:
+            bring_pages(target)
+            np.concatenate([source() for source in sources], axis, out=target)
+
+        return self.do(work)
 
     def do(self, work: Callable[[], object]) -> Event:
         """Do this after all that is left; the event is set when it is done, or has failed."""

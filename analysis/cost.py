@@ -14,6 +14,7 @@ from ..dialects.interfaces import HasCost
 from ..dialects.shaped import tensor_type
 from ..dialects.upstream.arith import RemFOp
 from .interleaved import MOST_APART
+from .operations import operations_in
 
 CHEAP = 4.0
 """A body up to this cost is recomputed by several readers rather than stored and loaded again."""
@@ -63,7 +64,7 @@ def name_cost(name: str) -> float:
 
 def body_cost(compute: te.ComputeOp) -> float:
     """The cost of one element of a compute; 0 for one that only moves data."""
-    return sum(op_cost(op) for op in compute.body.walk())
+    return sum([op_cost(op) for op in operations_in(compute)])
 
 
 def is_extension(compute: te.ComputeOp) -> bool:

@@ -187,11 +187,12 @@ def comes_after(user: Operation, op: Operation) -> bool:
 def used_from_above(region: Region) -> list[SSAValue]:
     """The values that are used in a region and defined above it, in order: MLIR's `getUsedValuesDefinedAbove`."""
     used: dict[SSAValue, None] = {}
-    own: set[SSAValue] = {arg for block in region.blocks for arg in block.args}
-    for op in region.walk():
-        used |= dict.fromkeys(op.operands)
+    own: set[SSAValue] = {arg for block in region.blocks for arg in block._args}
+    for op in operations_within(region):
+        used |= dict.fromkeys(op._operands)
         own.update(op.results)
-        own.update(arg for inner in op.regions for block in inner.blocks for arg in block.args)
+        if op.regions:
+            own.update(arg for inner in op.regions for block in inner.blocks for arg in block._args)
     return [value for value in used if value not in own]
 
 

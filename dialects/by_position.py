@@ -46,6 +46,9 @@ def by_position(cls: type[OpT]) -> type[OpT]:
             setattr(cls, name, _One(_LISTS[made.construct], made.idx))
         elif isinstance(made, UniqueVariadicAccessor) and made.construct is VarIRConstruct.OPERAND:
             setattr(cls, name, _Several(made.idx, made.num_defs))
+        elif isinstance(made, UniqueVariadicAccessor) and made.construct is VarIRConstruct.RESULT:
+            if made.num_defs == 1:
+                setattr(cls, name, _AllResults())
         elif isinstance(made, VariadicAttrAccessor) and made.construct is VarIRConstruct.OPERAND:
             setattr(cls, name, _Segment(made.idx, made.option.attribute_name))
     return cls
@@ -62,6 +65,11 @@ class _One(_Read):
 
     def __get__(self, op: Operation, owner: type[Operation] | None = None) -> Any:
         return _item(self.list_of(op), self.index)
+
+
+class _AllResults(_Read):
+    def __get__(self, op: Operation, owner: type[Operation] | None = None) -> Any:
+        return op.results
 
 
 class _Segment(_Read):

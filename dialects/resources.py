@@ -35,8 +35,9 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from ..background import BackgroundThread
 from ..errors import StepwellError
-from ..targets.large_memory import Regions
+from ..targets.large_memory import LARGE_BYTES, Regions
 from .dtypes import element_type, numpy_dtype
+from .late_copy import LateCopy
 from .leaf_operations import leaf
 from .resource_handles import decoded, forget, handle_of, remember, storage
 from .shaped import contiguous, dense_tensor
@@ -53,10 +54,10 @@ _MEMORY = Regions(huge_pages=False)
 _PART = 1 << 16
 
 _WORTH_A_THREAD = 1 << 20
-"""Bytes that take longer to copy, to new pages, than a thread takes to start."""
+"""Bytes that take longer to join, in new pages, than a thread takes to start."""
 
-_COPYING = BackgroundThread()
-_COPYING.ends_before_forks()
+_JOINING = BackgroundThread()
+_JOINING.ends_before_forks()
 
 ElementsAttr = DenseIntOrFPElementsAttr | DenseResourceAttr
 Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
@@ -91,9 +92,11 @@ class _BlobText(str):
     """what they are joined from, where they are: the names of other resources, and how"""
     found: dict[str, bool]
     """what has been found of the elements"""
+    late: LateCopy | None
+    """what makes them, where they are a copy that is yet to be made"""
     _checksum: int | None
     _raw: np.ndarray
-    _copied: Event | None
+    _joined: Event | None
     """set when all of them are there; None where they were from the start"""
 
     def __new__(
@@ -103,19 +106,24 @@ class _BlobText(str):
         *,
         loan: Loan | None = None,
         parts: tuple[str, ...] = (),
-        copied: Event | None = None,
+        late: LateCopy | None = None,
+        joined: Event | None = None,
     ) -> _BlobText:
         blob = super().__new__(cls, "0x")
-        blob._raw, blob._checksum, blob._copied = raw, checksum, copied
+        blob._raw, blob._checksum, blob._joined, blob.late = raw, checksum, joined, late
         blob.loan, blob.parts, blob.found = loan, parts, {}
         return blob
 
     @property
     def raw(self) -> np.ndarray:
         """The bytes, all of them."""
-        if self._copied is not None:
-            self._copied.wait()
-            self._copied = None
+        late, joined = self.late, self._joined
+        if late is not None:
+            late.make()
+            self.late = None
+        if joined is not None:
+            joined.wait()
+            self._joined = None
         return self._raw
 
     @property
@@ -186,8 +194,8 @@ def declare(
     Keep the bytes of `array`, a copy of them or those of `loan`, under a name made from `hint` and a digest.
 
     With `is_ours` nobody will change the array, and it is kept itself, as views of `bytes` are; with `copies_later`
-    nobody will before `is_changed` is asked, and a thread copies it meanwhile. The handle with that name: the bytes are
-    kept for as long as it is.
+    nobody will before `is_changed` or `copy_now` copies it. The handle with that name: the bytes are kept for as long as it
+    is.
     """
     raw, can_be_read = _bytes(array), array.flags.c_contiguous and array.flags.aligned
     loan, is_ours = loan if can_be_read else None, is_ours or _is_immutable(array)
@@ -237,10 +245,10 @@ def joined_elements(
     if not known:
         copy = _MEMORY.empty(size)
         sources = [partial(elements_to_numpy, part) for part in parts]
-        joined = _COPYING.join(copy.view(dtype).reshape(shape), sources, axis)
+        joined = _JOINING.join(copy.view(dtype).reshape(shape), sources, axis)
         for loan in {loan for loan in map(_loan_of, blobs) if loan is not None}:
             loan.readers.append(joined)
-        blob = _BlobText(_read_only(copy.view()), None, parts=made_of, copied=joined)
+        blob = _BlobText(_read_only(copy.view()), None, parts=made_of, joined=joined)
         table.parse_resource(name, blob)
     return DenseResourceAttr(handle, type_)
 
@@ -250,8 +258,8 @@ def _kept(raw: np.ndarray, checksum: int, is_ours: bool, copies_later: bool) -> 
     if is_ours:
         return _BlobText(_read_only(raw.view()), checksum)
     copy = _MEMORY.empty(raw.nbytes)
-    if copies_later and raw.nbytes >= _WORTH_A_THREAD:
-        return _BlobText(_read_only(copy.view()), checksum, copied=_COPYING.copy(copy, raw))
+    if copies_later and raw.nbytes >= LARGE_BYTES:
+        return _BlobText(_read_only(copy.view()), checksum, late=LateCopy(copy, raw))
     copy[...] = raw
     return _BlobText(_read_only(copy), checksum)
 
@@ -379,9 +387,18 @@ def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
     )
     raw = _bytes(array)
     if isinstance(blob, _BlobText):
+        late = blob.late
+        found = late.make() if late is not None and late.is_of(raw) else None
         assert blob.raw is not None  # copied before it may change again
-        return checksum(raw) != blob.checksum
+        return (checksum(raw) if found is None else found) != blob.checksum
     return not _are_equal(_bytes(elements_to_numpy(attr)), raw)
+
+
+def copy_now(attr: ElementsAttr) -> None:
+    """Copy the array that the elements are made from, where that is left: afterwards it may change."""
+    if isinstance(attr, DenseResourceAttr):
+        blob = storage().lookup(attr.resource_handle.data)
+        assert not isinstance(blob, _BlobText) or blob.raw is not None
 
 
 def is_lent(attr: ElementsAttr) -> bool:

@@ -22,7 +22,7 @@ from ..dialects import graph
 from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
 from ..dialects.int64 import is_int64
-from ..dialects.resources import ElementsAttr, Loan, is_changed, tensor_elements
+from ..dialects.resources import ElementsAttr, Loan, copy_now, is_changed, tensor_elements
 from ..dialects.shaped import dense_tensor
 from ..errors import StepwellError
 from ..runtime.in_threads import in_threads
@@ -72,7 +72,8 @@ class Recording:
         self.keeps_values = True
         """Whether values of it can be results of the program."""
         self.is_checked_later = False
-        """Whether `check_captured` will be called: until then arrays may be copied."""
+        """Whether `check_captured` will be called, which then copies arrays."""
+        self._copied_later: list[ElementsAttr] = []
 
     def __enter__(self) -> Self:
         active.recordings.append(self)
@@ -120,7 +121,11 @@ class Recording:
         return known[1]
 
     def check_captured(self) -> None:
-        """Raises StepwellError for an array that has been changed since it was captured."""
+        """
+        Copy the arrays that are captured, unless they are: they may change then.
+
+        Raises StepwellError for one that has been changed since it was captured.
+        """
         captured = [
             (op.value, as_array(value, "a captured array"), tensor)
             for value, tensor in self._constants.values()
@@ -134,6 +139,8 @@ class Recording:
                     f"found '{tensor.value.name_hint}' changed while the function that captures it is traced, "
                     "expected the array to stay as it is, as it is one constant; let the function capture a copy"
                 )
+        for value in self._copied_later:
+            copy_now(value)  # also where the function has assigned to it, and so has another value
 
     def scalar(self, array: np.ndarray) -> Tensor:
         """A number as a constant without axes, one for each value."""
@@ -146,6 +153,8 @@ class Recording:
     def _constant(self, array: np.ndarray, hint: str) -> Tensor:
         hint = valid_hint(hint)
         value = tensor_elements(array, hint, self._loan, copies_later=self.is_checked_later)
+        if self.is_checked_later:
+            self._copied_later.append(value)
         (tensor,) = self.record(graph.ConstantOp, value)
         tensor.value.name_hint = hint
         return tensor

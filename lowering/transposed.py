@@ -10,6 +10,7 @@ perfect shuffle of Stone, "Parallel Processing with the Perfect Shuffle", IEEE T
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import VectorType
@@ -137,14 +138,6 @@ def _set_variable(
 # The network.
 
 
-@frozen
-class _Register:
-    """A vector, and which row and column of the matrix each of its lanes has."""
-
-    value: SSAValue
-    holds: tuple[tuple[int, int], ...]
-
-
 def transposed(builder: CoreBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]:
     """
     The columns of a matrix whose rows are vectors, as vectors of as many lanes as there are rows.
@@ -152,34 +145,52 @@ def transposed(builder: CoreBuilder, rows: Sequence[SSAValue]) -> list[SSAValue]
     Both numbers are powers of two.
     """
     type_ = cast("VectorType[Attribute]", rows[0].type)
-    lanes = _size(rows[0])
-    registers = [
-        _Register(value, tuple((row, lane) for lane in range(lanes)))
-        for row, value in enumerate(rows)
-    ]
-    chunk = _chunk(type_.element_type, lanes)
-    piece = min(lanes, len(rows))
-    bits, chunk_bits = piece.bit_length() - 1, chunk.bit_length() - 1
-    for row_bit in reversed(range(min(chunk_bits, bits))):
-        registers = _stage(builder, registers, row_bit, _interleaved(lanes, chunk))
-    for row_bit in range(chunk_bits, bits):
-        registers = _stage(builder, registers, row_bit, _exchanged(lanes, row_bit))
-    return [_column(builder, registers, n, piece) for n in range(lanes)]
+    (lanes,) = type_.get_shape()
+    network = _network(len(rows), lanes, _chunk(type_.element_type, lanes))
+    values = list(rows)
+    for a, b, chosen in network.shuffles:
+        values.append(shuffled(builder, values[a], values[b], chosen))
+    return [values[number] for number in network.columns]
 
 
 def _chunk(element: Attribute, lanes: int) -> int:
     return chunk_lanes(max(bit_width(element) // 8, 1), lanes)
 
 
-Masks = tuple[list[int], list[int]]
+Lanes = tuple[int, ...]
+
+
+@frozen
+class _Network:
+    """Shuffles of two vectors each. Vectors are numbered, the rows first, then what each shuffle makes."""
+
+    shuffles: tuple[tuple[int, int, Lanes], ...]
+    columns: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def _network(rows: int, lanes: int, chunk: int) -> _Network:
+    """What turns so many rows of so many lanes, whose chunks are shuffled in one instruction: blocks come again and again."""
+    making = _NetworkMaking(rows, lanes)
+    piece = min(lanes, rows)
+    bits, chunk_bits = piece.bit_length() - 1, chunk.bit_length() - 1
+    for row_bit in reversed(range(min(chunk_bits, bits))):
+        making.stage(row_bit, _interleaved(lanes, chunk))
+    for row_bit in range(chunk_bits, bits):
+        making.stage(row_bit, _exchanged(lanes, row_bit))
+    columns = tuple(making.column(n, piece) for n in range(lanes))
+    return _Network(tuple(making.shuffles), columns)
+
+
+Masks = tuple[Lanes, Lanes]
 
 
 def _interleaved(lanes: int, chunk: int) -> Masks:
     """In each chunk the lower halves of two vectors, lane by lane in turn, and the upper halves."""
-    halves: list[list[int]] = []
+    halves: list[Lanes] = []
     for half in (0, chunk // 2):
         starts = [start + half + n for start in range(0, lanes, chunk) for n in range(chunk // 2)]
-        halves.append([lane for start in starts for lane in (start, lanes + start)])
+        halves.append(tuple(lane for start in starts for lane in (start, lanes + start)))
     return halves[0], halves[1]
 
 
@@ -187,57 +198,53 @@ def _exchanged(lanes: int, bit: int) -> Masks:
     """The lanes with the bit clear of both vectors, and those with it set, where the bit says which."""
     low = [lane if not lane >> bit & 1 else lanes + lane - (1 << bit) for lane in range(lanes)]
     high = [lane + (1 << bit) if not lane >> bit & 1 else lanes + lane for lane in range(lanes)]
-    return low, high
+    return tuple(low), tuple(high)
 
 
-def _stage(
-    builder: CoreBuilder, registers: Sequence[_Register], row_bit: int, masks: Masks
-) -> list[_Register]:
-    """Shuffle the pairs of registers whose rows differ in one bit of their number."""
-    new = list(registers)
-    for low in range(len(registers)):
-        high = low | 1 << row_bit
-        if low == high:  # the other of a pair
-            continue
-        a, b = registers[low], registers[high]
-        for place, mask in zip((low, high), masks, strict=True):
-            both = (*a.holds, *b.holds)
-            value = shuffled(builder, a.value, b.value, mask)
-            new[place] = _Register(value, tuple(both[lane] for lane in mask))
-    return new
+class _NetworkMaking:
+    """A network while it is made."""
 
+    def __init__(self, rows: int, lanes: int):
+        self.shuffles: list[tuple[int, int, Lanes]] = []
+        self._holds = [tuple((row, lane) for lane in range(lanes)) for row in range(rows)]
+        """for each vector, which row and column of the matrix each of its lanes has"""
+        self._registers = list(range(rows))
+        """the vectors that have the matrix now"""
 
-def _column(
-    builder: CoreBuilder, registers: Sequence[_Register], column: int, piece: int
-) -> SSAValue:
-    """One column, put together of the pieces of it, each in a register's neighbouring lanes."""
-    parts: list[SSAValue] = []
-    for start in range(0, len(registers), piece):
-        wanted = tuple((row, column) for row in range(start, start + piece))
-        value, lane = _found(registers, wanted)
-        parts.append(_part(builder, value, lane, piece))
-    while len(parts) > 1:
-        twice = range(2 * _size(parts[0]))
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [shuffled(builder, a, b, twice) for a, b in pairs]
-    return parts[0]
+    def stage(self, row_bit: int, masks: Masks) -> None:
+        """Shuffle the pairs of registers whose rows differ in one bit of their number."""
+        old = list(self._registers)
+        for low in range(len(old)):
+            high = low | 1 << row_bit
+            if low == high:  # the other of a pair
+                continue
+            for place, mask in zip((low, high), masks, strict=True):
+                self._registers[place] = self._shuffled(old[low], old[high], mask)
 
+    def column(self, column: int, piece: int) -> int:
+        """One column, put together of the pieces of it, each in a register's neighbouring lanes."""
+        parts: list[int] = []
+        for start in range(0, len(self._registers), piece):
+            parts.append(self._part(tuple((start + row, column) for row in range(piece))))
+        while len(parts) > 1:
+            twice = tuple(range(2 * len(self._holds[parts[0]])))
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self._shuffled(a, b, twice) for a, b in pairs]
+        return parts[0]
 
-def _found(
-    registers: Sequence[_Register], wanted: tuple[tuple[int, int], ...]
-) -> tuple[SSAValue, int]:
-    for register in registers:
-        for lane in range(0, len(register.holds), len(wanted)):
-            if register.holds[lane : lane + len(wanted)] == wanted:
-                return register.value, lane
-    raise AssertionError("the network has not brought the column together")
+    def _part(self, wanted: tuple[tuple[int, int], ...]) -> int:
+        size = len(wanted)
+        for register in self._registers:
+            holds = self._holds[register]
+            for lane in range(0, len(holds), size):
+                if holds[lane : lane + size] == wanted:
+                    is_whole = size == len(holds)
+                    chosen = tuple(range(lane, lane + size))
+                    return register if is_whole else self._shuffled(register, register, chosen)
+        raise AssertionError("the network has not brought the column together")
 
-
-def _part(builder: CoreBuilder, value: SSAValue, lane: int, size: int) -> SSAValue:
-    if size == _size(value):
-        return value
-    return shuffled(builder, value, value, range(lane, lane + size))
-
-
-def _size(value: SSAValue) -> int:
-    return cast("VectorType[Attribute]", value.type).get_shape()[0]
+    def _shuffled(self, a: int, b: int, chosen: Lanes) -> int:
+        both = (*self._holds[a], *self._holds[b])
+        self.shuffles.append((a, b, chosen))
+        self._holds.append(tuple(both[lane] for lane in chosen))
+        return len(self._holds) - 1

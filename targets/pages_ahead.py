@@ -7,33 +7,20 @@ megabytes, which in a virtual machine take seconds. Until then one processor com
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
-from collections.abc import Callable
-from functools import cache
 from threading import Thread
 from typing import Self
 
 import numpy as np
 
 from ..background import try_start
-from .large_memory import HUGE_PAGE, Regions, first_page, mapped
+from .large_memory import HUGE_PAGE, PART, POPULATE_WRITE, Regions, first_page, madvise, mapped
 
 _WORTH_BYTES = 1 << 23
 """Less is there in a few milliseconds, in which a thread starts and ends."""
 
-_PART = HUGE_PAGE
-"""
-What the system is asked for at a time. While it answers no other thread can map memory, as Python does for many new
-objects; and the thread can start with the next part only when it has Python's lock, which another may keep for 5 ms.
-"""
-
-_POPULATE_WRITE = 23
-"""MADV_POPULATE_WRITE, of Linux 5.14: Python has no name for it."""
-
 _DONT_NEED = 4
-"""MADV_DONTNEED. Python's own `madvise` keeps its lock while the system answers."""
+"""MADV_DONTNEED."""
 
 _MORE_THAN_EXPECTED = 2
 """Packed weights are padded: addresses for so many times the bytes that are expected. They cost nothing."""
@@ -48,7 +35,7 @@ class PagesAhead:
     """
 
     def __init__(self, expected: int):
-        self._ask = _madvise() if expected >= _WORTH_BYTES and _has_other_processors() else None
+        self._ask = madvise() if expected >= _WORTH_BYTES and _has_other_processors() else None
         self._expected = expected
         self._used: int | None = None
         """bytes that are going to be written; None until that is known"""
@@ -91,29 +78,19 @@ class PagesAhead:
         ask, start = self._ask, memory.ctypes.data + first_page(memory)
         assert ask is not None
         while self._used is None and self._there < self._expected:
-            if not ask(start + self._there, _PART, _POPULATE_WRITE):
+            if not ask(start + self._there, PART, POPULATE_WRITE):
                 return
-            self._there += _PART
+            self._there += PART
         if self._used is None:
             return  # it goes on when that is known
         end = -(-self._used // HUGE_PAGE) * HUGE_PAGE
         if end < self._there:
             ask(start + end, self._there - end, _DONT_NEED)
         while end > self._there:
-            part = min(_PART, end - self._there)
+            part = min(PART, end - self._there)
             end -= part
-            if not ask(start + end, part, _POPULATE_WRITE):
+            if not ask(start + end, part, POPULATE_WRITE):
                 return
-
-
-@cache
-def _madvise() -> Callable[[int, int, int], bool] | None:
-    """Give the system advice on so many bytes from an address on: whether it takes it. Not all systems do."""
-    if sys.platform != "linux":
-        return None
-    function = ctypes.CDLL(None).madvise
-    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return lambda address, size, advice: function(address, size, advice) == 0
 
 
 def _has_other_processors() -> bool:

@@ -16,7 +16,7 @@ from .grouping import NestGrouping
 from .inlining import is_one_of_equal_slices, why_not_one, why_stored
 from .nests import Nest, identity
 from .plan import Boundary, FusionPlan, KernelPlan
-from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal, shared_rows
+from .rows import DEFAULT_CACHES, Caches, Tensors, Unit, refusal
 
 Seconds: TypeAlias = Callable[[KernelPlan], float | None]
 """The predicted time of a kernel; None where there is no prediction."""
@@ -226,8 +226,8 @@ class _KernelGrouping:
             chain = [each for unit in units for each in unit]
             if one == other or not any(each.is_reduction for each in chain):
                 continue
-            rows = shared_rows(chain, self._tensors)
-            is_alike = rows == shared_rows([*chain, by_rows], self._tensors)
+            rows = self._tensors.shared_rows(chain)
+            is_alike = rows == self._tensors.shared_rows([*chain, by_rows])
             why_apart = refusal(units, [(by_rows,)], self.caches, self._tensors)
             if is_alike and (why_apart or self.graph.why_apart(one, other)) is None:
                 return True

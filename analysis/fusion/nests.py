@@ -26,6 +26,7 @@ from ...dialects.te.text import Number
 from ...frozen import frozen
 from ...lazy import cached_property
 from ..cost import body_cost, is_data_movement, is_extension, only_selects, reads_behind
+from ..operations import operations_in
 
 NAMED = 3
 """Results of a nest that its kernel is named after."""
@@ -82,8 +83,10 @@ class Point:
             pad = None
         return te.Read(read.source, map_, pad)
 
-    def operands(self) -> Iterable[te.Read]:
-        return (self.seen(read) for read in self.compute.reads)
+    @cached_property
+    def operands(self) -> tuple[te.Read, ...]:
+        """What the nest reads for the compute, or evaluates where it would."""
+        return tuple([self.seen(read) for read in self.compute.reads])
 
     @property
     def passes_pad_on(self) -> bool:
@@ -223,12 +226,12 @@ class Nest:
 
     @staticmethod
     def of(compute: te.ComputeOp) -> Nest:
-        size = sum(1 for _ in compute.body.walk())
+        size = len(operations_in(compute))
         return Nest(
             Space.of(compute),
             {compute: None},
             {},
-            dict.fromkeys(Point.of(compute, compute.static_extents).operands()),
+            dict.fromkeys(Point.of(compute, compute.static_extents).operands),
             body_cost(compute),
             size,
             is_data_movement(compute),
@@ -320,7 +323,7 @@ class Nest:
             if seen in points:
                 continue
             points[seen] = None
-            for one, other in zip(own.operands(), seen.operands(), strict=True):
+            for one, other in zip(own.operands, seen.operands, strict=True):
                 if one in operands:
                     operands[one][other] = None
                 else:
@@ -438,5 +441,5 @@ class Nest:
             if read in self.reads:
                 found.add(read)
                 continue
-            pending += Point.behind(read, self.space.numbers).operands()
+            pending += Point.behind(read, self.space.numbers).operands
         return found

@@ -4,13 +4,14 @@ Whether computes that work row by row are better one kernel than several.
 Computes share their rows when each reads of the others only what belongs to its own row: a softmax, a layer
 norm, attention. One kernel then does block after block of rows, and what the computes hand on to
 each other stays in the cache. The price: an operand that is the same for all rows (the weights of a
-matrix product, the keys and values of attention) is read again for every block. `traffic` counts both
+matrix product, the keys and values of attention) is read again for every block. `Traffic` counts both
 in bytes, and `refusal` weighs the one against the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from collections.abc import Set as AbstractSet
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -60,13 +61,17 @@ Unit = tuple[Nest, ...]
 
 
 class Tensors:
-    """What is asked of the tensors of a program, each once: their sizes, and who needs them."""
+    """What is asked of nests and of their tensors, each once: it is asked for all chains that they may be in."""
 
     def __init__(self, is_needed: Callable[[SSAValue, Collection[Nest]], bool]):
         """`is_needed` says whether something else than some nests needs a tensor."""
         self.is_needed = is_needed
         self._bytes: dict[Part, int] = {}
         self._static: dict[Nest, bool] = {}
+        self._read: dict[Nest, list[tuple[Part, AbstractSet[int]]]] = {}
+        self._rows: dict[tuple[Nest, ...], tuple[int, ...]] = {}
+        self._loses_tiles: dict[tuple[Nest, int], bool] = {}
+        self._traffic: dict[tuple[Caches, tuple[Unit, ...]], Traffic] = {}
 
     def bytes(self, part: Part) -> int:
         if part not in self._bytes:
@@ -84,6 +89,41 @@ class Tensors:
                 type_.has_static_shape() for type_ in types
             )
         return self._static[nest]
+
+    def read(self, nest: Nest) -> list[tuple[Part, AbstractSet[int]]]:
+        """What is read of each operand, and the iterators on which that depends."""
+        if nest not in self._read:
+            self._read[nest] = [
+                (Part.of(read, nest.space.numbers), read.map.used_dims() if read.map else set())
+                for read in nest.reads
+            ]
+        return self._read[nest]
+
+    def shared_rows(self, nests: Sequence[Nest]) -> tuple[int, ...]:
+        """
+        The extents of the leading parallel iterators that all nests share.
+
+        They are the same in each, and every access of one to another's tensor is the identity on them. Empty
+        when there are none, or when an extent is a value.
+        """
+        key = tuple(nests)
+        if key not in self._rows:
+            self._rows[key] = _shared_rows(nests) if all(map(self.is_static, nests)) else ()
+        return self._rows[key]
+
+    def loses_tiles(self, anchor: Nest, rows: int) -> bool:
+        """Whether blocks of so many axes of rows have no tiles for a reduction."""
+        key = anchor, rows
+        if key not in self._loses_tiles:
+            self._loses_tiles[key] = _loses_tiles(anchor, rows)
+        return self._loses_tiles[key]
+
+    def traffic(self, units: Sequence[Unit], caches: Caches) -> Traffic:
+        """What is saved and paid when the units, which share rows, are one kernel."""
+        key = caches, tuple(units)
+        if key not in self._traffic:
+            self._traffic[key] = _traffic(units, caches, self)
+        return self._traffic[key]
 
 
 @frozen
@@ -111,15 +151,7 @@ class Traffic:
     row: int
 
 
-def shared_rows(nests: Sequence[Nest], tensors: Tensors) -> tuple[int, ...]:
-    """
-    The extents of the leading parallel iterators that all nests share.
-
-    They are the same in each, and every access of one to another's tensor is the identity on them. Empty
-    when there are none, or when an extent is a value.
-    """
-    if not all(map(tensors.is_static, nests)):
-        return ()
+def _shared_rows(nests: Sequence[Nest]) -> tuple[int, ...]:
     shapes = [[n for n in nest.space.parallel if isinstance(n, int)] for nest in nests]
     count = 0
     while all(len(shape) > count and shape[count] == shapes[0][count] for shape in shapes):
@@ -150,9 +182,8 @@ def _is_iterator(expr: AffineExpr, dim: int, extents: Sequence[int]) -> bool:
     return dim < len(extents) and extents[dim] == 1 and expr == AffineConstantExpr(0)
 
 
-def traffic(units: Sequence[Unit], caches: Caches, tensors: Tensors) -> Traffic:
-    """What is saved and paid when the units, which share rows, are one kernel."""
-    rows = shared_rows([nest for unit in units for nest in unit], tensors)
+def _traffic(units: Sequence[Unit], caches: Caches, tensors: Tensors) -> Traffic:
+    rows = tensors.shared_rows([nest for unit in units for nest in unit])
     made = {value for unit in units for value in unit[-1].stored}
     accesses = [_Accesses.of(unit, rows, tensors, made) for unit in units]
     row = max(access.row_bytes for access in accesses)
@@ -229,12 +260,12 @@ class _Accesses:
         rows: dict[Part, int] = {part: tensors.bytes(part) // count for part in stored}
         shared: dict[Part, int] = {}
         for nest in unit:
-            for read in nest.reads:
-                if read.source in own:
+            for part, used in tensors.read(nest):
+                if part.value in own:
                     continue
-                is_made = read.source in made
-                part = Part(read.source) if is_made else Part.of(read, nest.space.numbers)
-                repeats = prod(_unused(read.map, extents))
+                if part.value in made:
+                    part = Part(part.value)
+                repeats = prod(n for dim, n in enumerate(extents) if dim not in used)
                 if repeats == 1:
                     rows[part] = tensors.bytes(part) // count
                 else:
@@ -242,15 +273,9 @@ class _Accesses:
         return _Accesses(rows, shared)
 
 
-def _unused(map_: AffineMap | None, extents: Sequence[int]) -> Iterable[int]:
-    """The extents of the row iterators on which an access does not depend."""
-    used = map_.used_dims() if map_ is not None else set[int]()
-    return (extent for dim, extent in enumerate(extents) if dim not in used)
-
-
 def _loses_tiles(anchor: Nest, rows: int) -> bool:
     """
-    Whether blocks of rows have no tiles for a reduction: where a product, in a row, goes along several axes of one
+    Blocks of rows have no tiles for a reduction where a product, in a row, goes along several axes of one
     operand, where its rows are along axes of both, so that a row has none to tile, or where there is a window.
     """
     extents, parallel = anchor.space.numbers, len(anchor.space.parallel)
@@ -312,15 +337,15 @@ def refusal(
         return f"together they would be {len(nests)} nests, more than {MAX_NESTS}"
     if not all(map(tensors.is_static, nests)):
         return "their extents are not all numbers"
-    rows = shared_rows(nests, tensors)
+    rows = tensors.shared_rows(nests)
     if prod(rows) <= 1:
         return "they share no leading parallel iterator"
-    if any(_loses_tiles(anchor, len(rows)) for anchor in anchors):
+    if any(tensors.loses_tiles(anchor, len(rows)) for anchor in anchors):
         return "row by row, a window, or a product of several axes in a row or of none, would lose its register tiles"
-    together = traffic(units, caches, tensors)
+    together = tensors.traffic(units, caches)
     if together.row > caches.block:
         return f"a row takes {together.row} bytes, more than the {caches.block} of a block of rows"
-    apart = [traffic(part, caches, tensors) for part in (one, other) if len(part) > 1]
+    apart = [tensors.traffic(part, caches) for part in (one, other) if len(part) > 1]
     saved = together.saved - sum(part.saved for part in apart)
     read_again = together.read_again - sum(part.read_again for part in apart)
     if saved <= read_again:

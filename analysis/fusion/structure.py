@@ -25,6 +25,14 @@ def plan_structure(plan: KernelPlan) -> tuple[Hashable, Sequence[SSAValue]]:
     return (nests, results, tuple(reader.about)), tuple(reader.numbers)
 
 
+def plan_size(plan: KernelPlan) -> Hashable:
+    """How many iterations, computes and reads the nests of a kernel have: the same where structures are equal."""
+    return tuple(
+        (nest.space.numbers, len(nest.roots), len(nest.points), len(nest.reads))
+        for nest in plan.nests
+    )
+
+
 class _Reader:
     """Numbers for values and computes, in the order in which they are met."""
 

@@ -24,6 +24,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..by_position import by_position
 from ..dtypes import (
     ELEMENT_TYPES,
     bit_width,
@@ -58,7 +59,7 @@ OpT = TypeVar("OpT", bound="GraphOp")
 
 def graph_op(cls: type[OpT]) -> type[OpT]:
     """Class decorator: defines the operation and makes it part of the dialect."""
-    definition = irdl_op_definition(cls)
+    definition = by_position(irdl_op_definition(cls))
     OPERATIONS.append(definition)
     return definition
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -175,12 +175,14 @@ class ComputeOp(IRDLOperation):
     @property
     def combiners(self) -> tuple[Combiner, ...]:
         """How each result is reduced; none where nothing is."""
-        return tuple(attr.data for attr in self.combiner_list or ())
+        combiners: Any = self.properties.get("combiners")
+        return () if combiners is None else tuple([attr.data for attr in combiners.data])
 
     @property
     def combining(self) -> Combiner | None:
         """How the only result, or the first of several, is reduced."""
-        return self.combiners[0] if self.combiners else None
+        combiners = self.combiners
+        return combiners[0] if combiners else None
 
     @property
     def static_extents(self) -> tuple[int, ...]:
@@ -193,12 +195,14 @@ class ComputeOp(IRDLOperation):
     def reads(self) -> tuple[Read, ...]:
         maps, pads = self.maps.data, self.pads.data
         return tuple(
-            Read(
-                source,
-                map_.data if isinstance(map_, AffineMapAttr) else None,
-                None if isinstance(pad, UnitAttr) else pad,
-            )
-            for source, map_, pad in zip(self.operands[: len(maps)], maps, pads, strict=True)
+            [
+                Read(
+                    source,
+                    map_.data if isinstance(map_, AffineMapAttr) else None,
+                    None if isinstance(pad, UnitAttr) else pad,
+                )
+                for source, map_, pad in zip(self.sources, maps, pads, strict=True)
+            ]
         )
 
     @property

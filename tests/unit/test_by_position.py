@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from stepwell.dialects import loop, te
-from xdsl.dialects.builtin import IndexType, MemRefType, f32
+from stepwell.dialects import graph, loop, te
+from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, f32
 from xdsl.ir import Block, Region
 from xdsl.ir.core import SSAValues
 
@@ -22,6 +22,17 @@ def test_operands_results_and_regions() -> None:
     assert for_op.body is for_op.regions[0]
     assert tuple(loop.YieldOp().values) == ()
     assert tuple(loop.YieldOp(i, j).values) == (i, j)
+
+
+def test_results_of_any_number() -> None:
+    tensor = TensorType(f32, (4,))
+    block = Block(arg_types=[tensor, tensor])
+    one, two = block.args
+    kernel = te.KernelOp("k", [one, two], [tensor, tensor], Region(Block()))
+    assert tuple(kernel.outputs) == tuple(kernel.results) and len(kernel.outputs) == 2
+    assert isinstance(kernel.outputs, SSAValues)
+    sum_ = graph.AddOp(one, two)
+    assert sum_.lhs is one and sum_.rhs is two and sum_.result is sum_.results[0]
 
 
 def test_they_are_not_set_by_their_names() -> None:

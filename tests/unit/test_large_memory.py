@@ -1,9 +1,21 @@
 """Memory on huge pages: arrays share regions, which are used again when all in them are gone."""
 
+import mmap
+import resource
+import sys
+
 import numpy as np
 import pytest
 import stepwell as sw
-from stepwell.targets.large_memory import HUGE_PAGE, LARGE_BYTES, Regions, empty_region
+from stepwell.targets.large_memory import (
+    HUGE_PAGE,
+    LARGE_BYTES,
+    POPULATE_WRITE,
+    Regions,
+    bring_pages,
+    empty_region,
+    madvise,
+)
 from stepwell.targets.pages_ahead import PagesAhead
 
 
@@ -31,6 +43,22 @@ def test_a_region_is_used_again_only_when_nothing_refers_to_it() -> None:
 
 def test_a_region_begins_with_a_huge_page() -> None:
     assert empty_region(5).ctypes.data % HUGE_PAGE == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux brings pages at once")
+@pytest.mark.parametrize("size", [LARGE_BYTES, 1 << 20, (5 << 20) + 100])
+def test_pages_are_there_before_they_are_written_to(size: int) -> None:
+    """They keep what is in them."""
+    ask = madvise()
+    if ask is None or not ask(0, 0, POPULATE_WRITE):
+        pytest.skip("the system does not bring pages at once")
+    memory = empty_region(size, huge_pages=False)
+    memory[0] = 7
+    bring_pages(memory)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    memory[1:] = 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < size // mmap.PAGESIZE // 4
+    assert memory[0] == 7
 
 
 @pytest.mark.parametrize("expected", [0, 9 << 20, 40 << 20])

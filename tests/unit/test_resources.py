@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from threading import Thread
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 from stepwell.analysis.levels import Level, level_of
 from stepwell.background import BackgroundThread
-from stepwell.dialects import resources
+from stepwell.dialects import late_copy, resources
 from stepwell.dialects.dtypes import element_type
 from stepwell.dialects.resources import (
     INLINE_LIMIT,
@@ -31,6 +33,7 @@ from stepwell.errors import StepwellError
 from stepwell.frontend.text import make_context, parse_text
 from stepwell.interpreters.harness import interpret
 from stepwell.runtime.jit import compile_module
+from stepwell.targets.large_memory import LARGE_BYTES
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
@@ -253,13 +256,49 @@ def test_an_array_may_change_once_it_was_asked_whether_it_has(bytes_: int):
     np.testing.assert_array_equal(elements_to_numpy(kept), expected)
 
 
-def test_a_thread_copies_what_comes_while_it_is_there_and_after_it_has_ended():
-    copying = BackgroundThread()
+def test_an_array_may_change_once_it_was_copied():
+    """Also where nobody asks whether it has."""
+    array = np.arange(1 << 19, dtype=np.float64)
+    expected = array.copy()
+    kept = tensor_elements(array, copies_later=True)
+    resources.copy_now(kept)
+    array[...] = 0
+    np.testing.assert_array_equal(elements_to_numpy(kept), expected)
+
+
+@pytest.mark.parametrize("bytes_", [LARGE_BYTES, LARGE_BYTES + 8, 3 * LARGE_BYTES - 8])
+def test_a_change_before_the_copy_is_seen_by_the_copy(bytes_: int):
+    array = np.arange(bytes_ // 8, dtype=np.float64)
+    same, kept = array.copy(), tensor_elements(array, copies_later=True)
+    array[-1] += 1
+    assert resources.is_changed(kept, array)
+    other = tensor_elements(same, "other", copies_later=True)
+    assert not resources.is_changed(other, same.copy())
+    np.testing.assert_array_equal(elements_to_numpy(other), same)
+
+
+def test_threads_that_need_one_copy_wait_for_who_makes_it(monkeypatch: pytest.MonkeyPatch):
+    array = np.arange(1 << 17, dtype=np.float64)
+    kept, copies = tensor_elements(array, copies_later=True), list[int]()
+    monkeypatch.setattr(
+        late_copy, "_copied", lambda *both: (time.sleep(0.1), copies.append(1), np.copyto(*both))
+    )
+    with ThreadPoolExecutor(4) as pool:
+        read = pool.map(lambda _: elements_to_numpy(kept).sum(), range(4))
+        assert {*read} == {array.sum()} and len(copies) == 1
+
+
+def copy_to(target: np.ndarray, source: np.ndarray) -> Callable[[], None]:
+    return lambda: np.copyto(target, source)
+
+
+def test_a_thread_does_what_comes_while_it_is_there_and_after_it_has_ended():
+    thread = BackgroundThread()
     sources = [np.full(1 << 16, number, np.uint8) for number in range(20)]
     for several in (sources[:15], sources[15:]):
         targets = [np.zeros_like(source) for source in several]
         pairs = zip(targets, several, strict=True)
-        for done in [copying.copy(target, source) for target, source in pairs]:
+        for done in [thread.do(copy_to(target, source)) for target, source in pairs]:
             assert done.wait(10)
         np.testing.assert_array_equal(targets, several)
 
@@ -269,32 +308,33 @@ def test_work_that_fails_is_said_and_the_rest_is_done(monkeypatch: pytest.Monkey
     monkeypatch.setattr("threading.excepthook", lambda about: said.append(about.exc_type))
     thread, target = BackgroundThread(), np.zeros(8)
     assert thread.do(lambda: np.zeros(8)[9]).wait(10)
-    assert thread.copy(target, np.ones(8)).wait(10)
+    assert thread.do(copy_to(target, np.ones(8))).wait(10)
     assert said == [IndexError] and target.all()
 
 
-def test_what_no_thread_can_be_started_for_is_copied_at_once(monkeypatch: pytest.MonkeyPatch):
+def test_what_no_thread_can_be_started_for_is_done_at_once(monkeypatch: pytest.MonkeyPatch):
     def fail(_: Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    copying, source, target = BackgroundThread(), np.ones(8), np.zeros(8)
+    thread, source, target = BackgroundThread(), np.ones(8), np.zeros(8)
     with monkeypatch.context() as patch:
         patch.setattr(Thread, "start", fail)
-        assert copying.copy(target, source).is_set()
+        assert thread.do(copy_to(target, source)).is_set()
     np.testing.assert_array_equal(target, source)
-    assert copying.copy(target, source * 2).wait(10)
+    assert thread.do(copy_to(target, source * 2)).wait(10)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied on POSIX alone")
 def test_a_copy_of_the_process_has_what_was_being_copied_and_copies_more(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    copy = np.copyto
-    monkeypatch.setattr(
-        np, "copyto", lambda target, source: (time.sleep(0.1), copy(target, source))
-    )
-    arrays = [np.arange(1 << 20) % number for number in (251, 241, 239)]
+    copy, begun = np.copyto, Event()
+    monkeypatch.setattr(np, "copyto", lambda *both: (begun.set(), time.sleep(0.01), copy(*both)))
+    arrays = [np.arange(1 << 18) % number for number in (251, 241, 239)]
     kept = [tensor_elements(array, copies_later=True) for array in arrays[:2]]
+    other = Thread(target=elements_to_numpy, args=(kept[0],))
+    other.start()
+    assert begun.wait(10)
     child = os.fork()
     if not child:
         signal.alarm(20)  # who waits for a thread that is not there waits for ever
@@ -302,6 +342,7 @@ def test_a_copy_of_the_process_has_what_was_being_copied_and_copies_more(
         is_equal = all(map(np.array_equal, map(elements_to_numpy, kept), arrays))
         os._exit(not is_equal)
     assert os.waitpid(child, 0)[1] == 0
+    other.join()
 
 
 def test_large_resources_are_joined_by_a_thread_under_one_name_each():

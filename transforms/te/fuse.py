@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 
 from xdsl.builder import Builder
@@ -25,7 +26,7 @@ from ...analysis.fusion import (
     identity,
     plan_fusion,
 )
-from ...analysis.fusion.structure import plan_structure
+from ...analysis.fusion.structure import plan_size, plan_structure
 from ...analysis.levels import Level
 from ...analysis.operations import used_from_above
 from ...analysis.plans.cost import time_text
@@ -36,6 +37,7 @@ from ...dialects.copies import copy_of
 from ...dialects.leaf_operations import inserted
 from ...dialects.shaped import tensor_type
 from ...frozen import frozen
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..numerics import DEFAULT_FP, fp_contract
 from ..remarks import remark
@@ -195,23 +197,43 @@ class _Body:
         return body
 
 
+@dataclass
+class _Made:
+    """A plan with the body that was made of it."""
+
+    plan: KernelPlan
+    body: _Body
+
+    @cached_property
+    def structure(self) -> tuple[Hashable, Sequence[SSAValue]]:
+        return plan_structure(self.plan)
+
+
 class _Kernels:
     """Makes the kernels of plans: the bodies of those with equal structures once."""
 
     def __init__(self, values: dict[SSAValue, SSAValue]):
         self._values = values
         """what became of the results of computes"""
-        self._known: dict[Hashable, tuple[_Body, Sequence[SSAValue]]] = {}
+        self._made: dict[Hashable, list[_Made]] = {}
+        """by what is quick to tell apart: most plans are like no other"""
 
     def kernel(self, plan: KernelPlan) -> te.KernelOp:
-        structure, own = plan_structure(plan)
-        known = self._known.get(structure)
-        if known is None:
+        alike = self._made.setdefault(plan_size(plan), [])
+        body = self._copied(plan, alike) if alike else None
+        if body is None:
             body = _body(plan)
-            self._known[structure] = body, own
-        else:
-            body = known[0].copied(dict(zip(known[1], own, strict=True)), plan)
+            alike.append(_Made(plan, body))
         return _kernel(plan, body, self._values)
+
+    def _copied(self, plan: KernelPlan, alike: Iterable[_Made]) -> _Body | None:
+        """A copy of the body of a plan with the same structure, where there is one."""
+        structure, own = plan_structure(plan)
+        for made in alike:
+            known, values = made.structure
+            if known == structure:
+                return made.body.copied(dict(zip(values, own, strict=True)), plan)
+        return None
 
 
 def _constant(value: SSAValue) -> arith.ConstantOp:
@@ -323,7 +345,7 @@ class _NestBody:
         roots = (Point.of(root, self.nest.space.numbers) for root in self.nest.roots)
         for point in (*self.nest.points, *roots):
             arguments = point.compute.read_args
-            for read, arg in zip(point.operands(), arguments, strict=True):
+            for read, arg in zip(point.operands, arguments, strict=True):
                 hints[read] = arg.name_hint
         return [hints.get(read) or read.source.name_hint for read in self.nest.reads]
 
@@ -376,13 +398,13 @@ class _NestBody:
         return order
 
     def _needed(self, point: Point) -> Iterable[Point]:
-        for read in point.operands():
+        for read in point.operands:
             if read not in self.arguments:
                 yield Point.behind(read, point.extents)
 
     def _evaluate(self, point: Point) -> None:
         compute, mapping = point.compute, self.mapping
-        for arg, read in zip(compute.read_args, point.operands(), strict=True):
+        for arg, read in zip(compute.read_args, point.operands, strict=True):
             argument = self.arguments.get(read)
             mapping[arg] = self.known[read][0] if argument is None else argument
         for arg, expr in zip(compute.iterator_args, point.map.results, strict=True):
