@@ -19,6 +19,11 @@ Spread: TypeAlias = Callable[
 ]
 """What calls a function of a module with each of many arguments that can be pickled, and gives the answers."""
 
+MOST_KNOWN = 1024
+"""Kernels whose predictions are remembered: several passes ask for the same ones."""
+
+_known: dict[Asked, Cost | None] = {}
+
 _spread: ContextVar[Spread | None] = ContextVar("_spread", default=None)
 
 
@@ -33,11 +38,20 @@ def predicting_by(spread: Spread) -> Generator[None]:
 
 
 def predicted_each(kernels: Sequence[KernelFacts], target: Target) -> list[Cost | None]:
-    """What each of some kernels is predicted to take, as of `predicted`."""
-    spread, asked = _spread.get(), [(facts, target) for facts in kernels]
-    if spread is None or len(asked) < 2:
-        return [*map(_predicted, asked)]
-    return spread(_predicted, asked)
+    """What each of some kernels is predicted to take, as of `predicted`; of equal ones once."""
+    asked = [(facts, target) for facts in kernels]
+    missing = [one for one in dict.fromkeys(asked) if one not in _known]
+    spread = _spread.get()
+    if spread is None or len(missing) < 2:
+        costs = [*map(_predicted, missing)]
+    else:
+        costs = spread(_predicted, missing)
+    found = dict(zip(missing, costs, strict=True))
+    answers = [found[one] if one in found else _known[one] for one in asked]
+    if len(_known) + len(found) > MOST_KNOWN:
+        _known.clear()
+    _known.update(found)
+    return answers
 
 
 def _predicted(asked: Asked) -> Cost | None:

@@ -250,9 +250,7 @@ class _Times:
         self.learn(convolutions, [chosen])
         return sum(self.found[one] for one in _blocked(convolutions, chosen))
 
-    def learn(
-        self, convolutions: Sequence[ConvOp], choices: Iterable[Sequence[Images]]
-    ) -> None:
+    def learn(self, convolutions: Sequence[ConvOp], choices: Iterable[Sequence[Images]]) -> None:
         """Predict the times of some convolutions with each of these choices of images, all that are not known yet at once."""
         asked = (one for chosen in choices for one in _blocked(convolutions, chosen))
         keys = {one: _key_of(*one) for one in dict.fromkeys(asked) if one not in self.found}
