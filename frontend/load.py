@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..runtime.side_by_side import WorkersAhead
     from ..targets.target import Target
 
 
@@ -106,18 +107,26 @@ def load_model(
     check_model_size(len(file.contents), path)
     places = places_of(file, shapes, constants) if options.cache else None
 
+    ahead: list[WorkersAhead] = []
+    is_known = places is not None and places.is_known
+
     def imported() -> ModuleOp:
         from concurrent.futures import ThreadPoolExecutor
 
         from .onnx.package import require_onnx
 
         require_onnx(str(path))
-        from .onnx.importer import import_model
         from .onnx.reading import model_of
-        from .onnx.tensor_places import note_of
 
         data = bytes(file.contents)
         model = model_of(data, path)
+        if not is_known and options.schedule and not options.is_quick:
+            from ..runtime.kernels import kernel_workers_ahead
+
+            ahead.append(kernel_workers_ahead(len(model.proto.graph.node)))
+        from .onnx.importer import import_model
+        from .onnx.tensor_places import note_of
+
         if places is None or places.is_known:
             return import_model(model, shapes, constants)
         with ThreadPoolExecutor(1) as beside:  # the weights are hashed without the interpreter
@@ -129,12 +138,13 @@ def load_model(
         return module
 
     start = time.perf_counter()
-    is_known = places is not None and places.is_known
+    module = imported if is_known else imported()
     return Lowered(
-        imported if is_known else imported(),
+        module,
         level=Level.GRAPH,
         name=path.stem,
         options=options,
         seconds=[] if is_known else [("import", time.perf_counter() - start)],
         place_for=None if places is None else places.place,
+        workers=ahead[0] if ahead else None,
     )

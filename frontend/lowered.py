@@ -319,6 +319,7 @@ class Lowered:
         self, target: Target, threads: int | None
     ) -> tuple[ModuleOp, CompiledKernels, list[tuple[str, float]]]:
         """The program at level 5, the kernels that it declares, and the steps that led there."""
+        from ..analysis.plans.side_by_side import predicting_by
         from ..cache.folder import compiled_store
         from ..driver.pipelines import lower_to
         from ..runtime.codegen import CodeGenerator
@@ -330,7 +331,8 @@ class Lowered:
         store = compiled_store() if options.cache else None
         ahead, self._workers = self._workers, None
         with kernel_workers(self._at(self.level), ahead) as workers:
-            module, steps = self._loops(options)
+            with predicting_by(workers.answers):
+                module, steps = self._loops(options)
             kernels = compile_kernels(module, options, CodeGenerator.of(target), store, workers)
         kernels.declare(module)
         lowered = lower_to(module, Level.LLVM, options, unscheduled=True)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from select import select
 from typing import Generic, TypeVar
 
 from ..background import try_start
@@ -27,6 +28,9 @@ from .worker import receive, send
 
 _LOOKS = 4
 _PAUSE_SECONDS = 1e-3
+
+_LOOK_SECONDS = 0.02
+"""Between two looks whether there are jobs still for a process that is not ready: no call waits for one longer than that."""
 
 _PATIENCE_SECONDS = 20.0
 """After so long nobody compiles any more what was traced."""
@@ -40,37 +44,64 @@ class Workers:
 
     def __init__(self, processes: Sequence[subprocess.Popen[bytes]] = ()):
         self.processes = tuple(processes)
+        self._ready: set[subprocess.Popen[bytes]] = set()
 
     def run(
         self,
         function: Callable[[JobT], AnswerT],
         jobs: Sequence[JobT],
         done: Callable[[JobT, AnswerT], object],
+        *,
+        leaves_garbage: bool = True,
     ) -> None:
         """
         Call a function of a module with each job, in order, here and in the processes.
 
-        Jobs and answers can be pickled. `done` is called in this thread or in others. What a process did not answer is
-        done here, where an error is one that says why. An interrupt ends all processes.
+        Jobs and answers can be pickled. `done` is called in this thread or in others. A process is given nothing before it
+        has imported its modules. What a process did not answer is done here, where an error is one that says why. An
+        interrupt ends all processes. Garbage that is left here is collected while processes do the last jobs.
         """
         work = _Work(function, jobs, done)
         with ThreadPoolExecutor(max(1, len(self.processes))) as pool:
             try:
                 for process in self.processes:
                     with suppress(RuntimeError):  # of a system that allows no more threads
-                        pool.submit(work.feed, process)
+                        pool.submit(self._feed, work, process)
+                if self._ready and leaves_garbage:
+                    work.do_here(work.left, but=len(self.processes))
+                    collect_youngest()
                 work.do_here(work.left)
-                if self.processes:
-                    collect_youngest()  # the processes have work still
             except BaseException:
                 work.left.clear()
                 self.kill()
                 raise
         work.do_here(work.failed)
 
+    def answers(self, function: Callable[[JobT], AnswerT], jobs: Sequence[JobT]) -> list[AnswerT]:
+        """What a function of a module returns for each job, none of which leaves garbage; as of `run`."""
+        found: dict[int, AnswerT] = {}
+
+        def done(job: JobT, answer: AnswerT) -> None:
+            found[id(job)] = answer
+
+        self.run(function, jobs, done, leaves_garbage=False)
+        return [found[id(job)] for job in jobs]
+
     def kill(self) -> None:
         for process in self.processes:
             process.kill()
+
+    def _feed(self, work: _Work[JobT, AnswerT], process: subprocess.Popen[bytes]) -> None:
+        """Let a process do jobs from when it is ready, if there are some left then."""
+        assert process.stdout is not None
+        while process not in self._ready:
+            if not work.left:
+                return
+            if select((process.stdout,), (), (), _LOOK_SECONDS)[0]:
+                if receive(process.stdout) is None:
+                    return  # it has ended
+                self._ready.add(process)
+        work.feed(process)
 
 
 class _Work(Generic[JobT, AnswerT]):
@@ -87,12 +118,13 @@ class _Work(Generic[JobT, AnswerT]):
         self.left = deque(jobs)
         self.failed: deque[JobT] = deque()
 
-    def do_here(self, jobs: deque[JobT]) -> None:
-        while True:
+    def do_here(self, jobs: deque[JobT], but: int = 0) -> None:
+        """Do these jobs in this thread, but for so many."""
+        while len(jobs) > but:
             try:
                 job = jobs.popleft()
             except IndexError:
-                return
+                return  # another thread has taken the last one
             self._done(job, self._function(job))
             collect_much()
 

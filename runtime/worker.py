@@ -1,7 +1,7 @@
 """
 A process that works for another: `python -m stepwell.runtime.worker [MODULE …]`.
 
-It imports the modules, then reads requests and answers each: both as eight bytes of length, in little-endian order, and
+It imports the modules and sends an empty answer, then reads requests and answers each: both as eight bytes of length, in little-endian order, and
 so many bytes. A request is a function and what it is called with, pickled by the process that has started this one; the
 answer what it returns. It ends with its input, and where the function raises.
 """
@@ -41,6 +41,7 @@ def main() -> None:
     # for the next stays, and is not walked again.
     gc.disable()
     gc.freeze()
+    send(b"", sys.stdout.buffer)  # ready
     while (request := receive(sys.stdin.buffer)) is not None:
         function, argument = pickle.loads(request)
         send(pickle.dumps(function(argument)), sys.stdout.buffer)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import cache
 from math import isnan, prod
+from typing import Any
 
 from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
@@ -286,6 +287,10 @@ class KernelFacts:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Strings have other hashes in another process.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def stride(self, access: Access, axis: int) -> int | None:
         """

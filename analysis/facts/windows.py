@@ -7,9 +7,11 @@ channels to sum over, so that each element of the image is used a few times only
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ...frozen import frozen
+from ...lazy import cached_property
 from .contraction import adds_nothing_outside, finished_by, initialised_by
 from .kernel import Access, KernelFacts, Statement
 
@@ -40,7 +42,7 @@ class WindowReduction:
     def result(self) -> Access:
         return self.statement.write
 
-    @property
+    @cached_property
     def lanes(self) -> int:
         """The axis of the result along which its elements are neighbours in memory."""
         return next(axis for axis in self.parallel if self.facts.stride(self.result, axis) == 1)
@@ -70,11 +72,20 @@ class WindowReduction:
 
     def taps(self, axis: int) -> tuple[int, ...]:
         """The axes of the window that share the image's subscript with an axis of the result."""
-        dimension = self.image.dimension_of(axis)
-        subscript = None if dimension is None else self.image.subscripts[dimension]
-        if subscript is None:
-            return ()
-        return tuple(k for k in self.window if subscript.coefficients[k])
+        return self._taps[axis]
+
+    @cached_property
+    def _taps(self) -> Sequence[tuple[int, ...]]:
+        """The same of each axis."""
+        image = self.image
+        moved = [image.dimension_of(axis) for axis in range(len(self.statement.axes))]
+        subscripts = [
+            None if dimension is None else image.subscripts[dimension] for dimension in moved
+        ]
+        return [
+            () if one is None else tuple(k for k in self.window if one.coefficients[k])
+            for one in subscripts
+        ]
 
     def leaves(self, axis: int) -> bool:
         """Whether the image's subscript that moves with an axis of the result goes beyond the image, or may do so."""

@@ -216,7 +216,7 @@ def _plans(
         for ordered in (plan, *orders_of_terms):
             for block in _blocks(model, ordered):
                 for each in (*_orders(c, model, ordered), *_in_depths(model, ordered)):
-                    yield replaced(each, block=block)
+                    yield replaced(each, block=block) if block != each.block else each
 
 
 def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:

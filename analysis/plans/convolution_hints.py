@@ -16,13 +16,19 @@ LEAST_BETWEEN = BETWEEN_HINTS // 4
 
 def with_hints(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     """A plan with the hints that its order of tiles has a use for."""
-    plan = replaced(plan, prefetch_result=asks_for_result(model, plan))
-    plan = replaced(plan, prefetch_image=asks_for_image(model, plan))
+    plan = _with(plan, prefetch_result=asks_for_result(model, plan))
+    plan = _with(plan, prefetch_image=asks_for_image(model, plan))
     plan = _with_blocks(model, plan)
-    plan = replaced(plan, prefetch_terms=image_terms_ahead(model, plan))
-    plan = replaced(plan, prefetch_weights=_asks_a_page_ahead(model, plan))
-    plan = replaced(plan, between_hints=terms_between_hints(model, plan))
-    return replaced(plan, prefetch_terms=_in_whole_parts(plan))
+    plan = _with(plan, prefetch_terms=image_terms_ahead(model, plan))
+    plan = _with(plan, prefetch_weights=_asks_a_page_ahead(model, plan))
+    plan = _with(plan, between_hints=terms_between_hints(model, plan))
+    return _with(plan, prefetch_terms=_in_whole_parts(plan))
+
+
+def _with(plan: ConvolutionPlan, **hints: bool | int) -> ConvolutionPlan:
+    """The plan with these hints: most have what they are to have already."""
+    is_same = all(getattr(plan, name) == hint for name, hint in hints.items())
+    return plan if is_same else replaced(plan, **hints)
 
 
 def asks_for_result(model: Model, plan: ConvolutionPlan) -> bool:
@@ -105,7 +111,7 @@ def _with_blocks(model: Model, plan: ConvolutionPlan) -> ConvolutionPlan:
     channels 1.01, and 1.03 where all weights are in L2 and need not come.)
     """
     if not asks_for_blocks(model, plan):
-        return replaced(plan, prefetch_block=False, block_by_parts=False)
+        return _with(plan, prefetch_block=False, block_by_parts=False)
     if TIMES_ASKED * model.lines_of_block(plan) >= model.terms_of_tile(plan):
         return replaced(plan, prefetch_block=True, block_by_parts=False)
     asking = replaced(plan, prefetch_block=True, block_by_parts=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ class Traffic:
         """
         level_2, tiles = self.core.cache(2), prod(self._tiles_along(plan, a) for a in self.c.m)
         size = self.image / self.images_apart / tiles / self.depths(plan)
-        steps = {axis: abs(self.c.stride(self.c.left, axis) or 0) for axis in self.c.k}
+        steps = self._summed_steps
         channels = max(steps, key=steps.__getitem__, default=None)
         if channels is None or plan.halo:
             return Kept(size, 1.0)
@@ -175,6 +176,11 @@ class Traffic:
         width = max(min(int(size) // pieces, apart, level_2.way_bytes), 1)
         taken = bytes_taken(level_2, size, pieces, apart, width)
         return Kept(taken, round_up(width, level_2.line_bytes) / width)
+
+    @cached_property
+    def _summed_steps(self) -> Mapping[int, int]:
+        """How far apart neighbours along each summed axis are in the image."""
+        return {axis: abs(self.c.stride(self.c.left, axis) or 0) for axis in self.c.k}
 
     def _found(
         self,

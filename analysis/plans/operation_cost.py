@@ -16,18 +16,33 @@ from ...dialects.interfaces import DefinedInTe
 from ...dialects.shaped import Tensor, tensor_type
 from ...dialects.te.builder import TeBuilder, signless_tensor
 from ...targets.target import Target
-from ..facts import facts_of_kernel
+from ..facts import KernelFacts, facts_of_kernel
 from .cost import Cost, kept_bytes
-from .kernel_cost import predicted
+from .side_by_side import predicted_each
 
 
 def predicted_alone(op: GraphOp, constant: Collection[int], target: Target) -> Cost | None:
     """
     The predicted time of one call on one thread, the operands of the numbers `constant` being known at compile time.
 
-    The kernel is made, looked at and dropped. None where the operation has no definition element by element, or no
-    family plans its kernel.
+    None where the operation has no definition element by element, or no family plans its kernel.
     """
+    (cost,) = predicted_alone_each([(op, constant)], target)
+    return cost
+
+
+def predicted_alone_each(
+    asked: Sequence[tuple[GraphOp, Collection[int]]], target: Target
+) -> list[Cost | None]:
+    """The same for each of some operations with the numbers of its constant operands, perhaps side by side."""
+    kernels = [_facts_alone(op, constant) for op, constant in asked]
+    known = [facts for facts in kernels if facts is not None]
+    costs = iter(predicted_each(known, target))
+    return [None if facts is None else next(costs) for facts in kernels]
+
+
+def _facts_alone(op: GraphOp, constant: Collection[int]) -> KernelFacts | None:
+    """The facts of a kernel of an operation, which is made, looked at and dropped."""
     if not isinstance(op, DefinedInTe):
         return None
     types = [signless_tensor(tensor_type(operand)) for operand in op.operands]
@@ -37,9 +52,9 @@ def predicted_alone(op: GraphOp, constant: Collection[int], target: Target) -> C
         for number, type_ in enumerate(types)
     ]
     kernel = _kernel(op, inputs)
-    cost = predicted(facts_of_kernel(kernel), target)
+    facts = facts_of_kernel(kernel)
     kernel.erase()
-    return cost
+    return facts
 
 
 def copying(size: float, target: Target) -> float:

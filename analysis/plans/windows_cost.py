@@ -7,6 +7,7 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from ...frozen import frozen, replaced
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Access, WindowReduction
 from ..interleaved import MOST_APART
@@ -153,12 +154,12 @@ class Model:
             replaced(plan, columns=(), outer=(*plan.outer, *columns)),
         ]
 
-    @property
+    @cached_property
     def is_strided(self) -> bool:
         """Whether vectors of every other element or so are shuffled out of whole ones."""
         return 2 <= abs(self._stride or 0) <= MOST_APART
 
-    @property
+    @cached_property
     def _stride(self) -> int | None:
         """How many elements of the image neighbouring lanes are apart."""
         return self.r.facts.stride(self.r.image, self.r.lanes)
@@ -310,7 +311,7 @@ class Model:
         each *= read
         return Reads(each * loads, 0.0, each * splits, float(each * shuffles))
 
-    @property
+    @cached_property
     def _split_by_columns(self) -> float:
         """The part of vectors that lie across two lines: of all columns of a window but one."""
         if not self._stride or not self.r.taps(self.r.lanes):

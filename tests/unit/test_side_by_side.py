@@ -158,6 +158,29 @@ def test_processes_that_nobody_takes_end(
     assert kept.taken() == []
 
 
+def answering_process(seconds: float) -> subprocess.Popen[bytes]:
+    """A process that is ready after some seconds and doubles numbers."""
+    code = (
+        f"import time; time.sleep({seconds}); import sys; sys.argv = ['worker'];"
+        "from stepwell.runtime.worker import main; main()"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+def test_answers_come_in_the_order_of_jobs():
+    with side_by_side.workers(0, started=[answering_process(0)]) as processes:
+        while not processes.answers(abs, [-1, -2]) or not processes._ready:
+            time.sleep(0.01)
+        assert processes.answers(abs, [-n for n in range(50)]) == [*range(50)]
+
+
+def test_nobody_waits_for_a_process_that_is_not_ready():
+    with side_by_side.workers(0, started=[answering_process(600)]) as processes:
+        assert processes.answers(abs, [-1, -2, -3]) == [1, 2, 3]
+
+
 def test_small_modules_are_worth_no_process(monkeypatch: pytest.MonkeyPatch):
     asked: list[int] = []
     monkeypatch.setattr(side_by_side, "process_count", lambda wanted: asked.append(wanted) or 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import ClassVar
@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 from ...analysis.levels import Level
 from ...analysis.operations import blocks_in
 from ...analysis.plans.cost import half_part, time_text
-from ...analysis.plans.operation_cost import predicted_alone
+from ...analysis.plans.operation_cost import predicted_alone_each
 from ...dialects.dtypes import bit_width, is_float
 from ...dialects.graph import (
     BlockedConvOp,
@@ -240,39 +240,54 @@ class _Times:
     target: Target
     known: dict[object, float] = field(default_factory=dict[object, float])
     """by the types and the window"""
-    found: dict[object, float] = field(default_factory=dict[object, float])
+    found: dict[tuple[ConvOp, Blocks], float] = field(
+        default_factory=dict[tuple[ConvOp, Blocks], float]
+    )
     """by the convolution itself"""
 
     def of_all(self, convolutions: Sequence[ConvOp], chosen: Sequence[Images]) -> float:
         """The seconds of some convolutions where the channels of the chosen images are in blocks."""
-        channels = _channels_of(chosen)
-        return sum(
-            self._of(c, Blocks(channels.get(c.image, 1), channels.get(c.result, 1)))
-            for c in convolutions
-        )
+        self.learn(convolutions, [chosen])
+        return sum(self.found[one] for one in _blocked(convolutions, chosen))
 
-    def _of(self, conv: ConvOp, blocks: Blocks) -> float:
-        one = (conv, blocks)
-        if one not in self.found:
-            self.found[one] = self._of_equal(conv, blocks)
-        return self.found[one]
+    def learn(self, convolutions: Sequence[ConvOp], choices: Iterable[Sequence[Images]]) -> None:
+        """Predict the times of some convolutions with each of these choices of images, all that are not known yet at once."""
+        asked = (one for chosen in choices for one in _blocked(convolutions, chosen))
+        keys = {one: _key_of(*one) for one in dict.fromkeys(asked) if one not in self.found}
+        missing = {key: one for one, key in keys.items() if key not in self.known}
+        made = [(key, op) for key, one in missing.items() for op in _made_each(*one)]
+        costs = predicted_alone_each([(op, {1}) for _, op in made], self.target)
+        for (key, _), cost in zip(made, costs, strict=True):
+            seconds = inf if cost is None else cost.seconds
+            self.known[key] = min(self.known.get(key, inf), seconds)
+        self.found |= {one: self.known[key] for one, key in keys.items()}
 
-    def _of_equal(self, conv: ConvOp, blocks: Blocks) -> float:
-        types = (conv.image.type, conv.weights.type, conv.result.type)
-        reads = blocks.image > 1
-        has_border = reads and _pads(conv) and why_not_written_inside(conv) is None
-        key = (blocks, has_border, *types, *conv.properties.values())
-        if key not in self.known:
-            op = _made(conv, blocks) if reads or blocks.result > 1 else conv
-            self.known[key] = self._alone(op)
-            if has_border:  # `graph-pad-images` takes the better one
-                assert isinstance(op, BlockedWindowOp)
-                self.known[key] = min(self.known[key], self._alone(with_border(op)))
-        return self.known[key]
 
-    def _alone(self, op: GraphOp) -> float:
-        cost = predicted_alone(op, {1}, self.target)
-        return inf if cost is None else cost.seconds
+def _blocked(
+    convolutions: Sequence[ConvOp], chosen: Sequence[Images]
+) -> Iterator[tuple[ConvOp, Blocks]]:
+    """Convolutions with the blocks of their images and results where the channels of the chosen images are in blocks."""
+    channels = _channels_of(chosen)
+    for conv in convolutions:
+        yield conv, Blocks(channels.get(conv.image, 1), channels.get(conv.result, 1))
+
+
+def _key_of(conv: ConvOp, blocks: Blocks) -> object:
+    """What convolutions of the same time have in common."""
+    types = (conv.image.type, conv.weights.type, conv.result.type)
+    return (blocks, _may_have_border(conv, blocks), *types, *conv.properties.values())
+
+
+def _may_have_border(conv: ConvOp, blocks: Blocks) -> bool:
+    return blocks.image > 1 and _pads(conv) and why_not_written_inside(conv) is None
+
+
+def _made_each(conv: ConvOp, blocks: Blocks) -> list[GraphOp]:
+    """The convolution with its blocks; and where it may have its image's border, too: `graph-pad-images` takes the better one."""
+    if blocks == Blocks(1, 1):
+        return [conv]
+    made = _made(conv, blocks)
+    return [made, with_border(made)] if _may_have_border(conv, blocks) else [made]
 
 
 def _made(conv: ConvOp, blocks: Blocks) -> BlockedWindowOp:
@@ -298,6 +313,8 @@ def choose(found: Sequence[Images], target: Target) -> tuple[list[Images], str]:
     times = _Times(target)
     every = list(dict.fromkeys(c for one in found for c in one.convolutions))
     chosen = list(found)
+    without_one = ([one for one in chosen if one is not images] for images in found)
+    times.learn(every, [chosen, *without_one])
     least = times.of_all(every, chosen)
     for images in found:
         fewer = [one for one in chosen if one is not images]
