@@ -6,13 +6,10 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from threading import Event, Lock, Thread
 
-import numpy as np
-
 from .forks import Rank, held_over_forks
-from .targets.large_memory import bring_pages
 
 
 def try_start(thread: Thread) -> bool:
@@ -43,21 +40,6 @@ class BackgroundThread:
         held_over_forks(self, Rank.BACKGROUND)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin_in_child)
-
-    def join(
-        self, target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int
-    ) -> Event:
-        """
-        Write arrays one after the other into a new one, which is done when the event is set.
-
-        Each is asked for then: what was to be copied before is there.
-        """
-
-        def work() -> None:
-            bring_pages(target)
-            np.concatenate([source() for source in sources], axis, out=target)
-
-        return self.do(work)
 
     def do(self, work: Callable[[], object]) -> Event:
         """Do this after all that is left; the event is set when it is done, or has failed."""

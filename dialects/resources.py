@@ -35,7 +35,7 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from ..background import BackgroundThread
 from ..errors import StepwellError
-from ..targets.large_memory import LARGE_BYTES, Regions
+from ..targets.large_memory import LARGE_BYTES, Regions, bring_pages
 from .dtypes import element_type, numpy_dtype
 from .late_copy import LateCopy
 from .leaf_operations import leaf
@@ -245,12 +245,18 @@ def joined_elements(
     if not known:
         copy = _MEMORY.empty(size)
         sources = [partial(elements_to_numpy, part) for part in parts]
-        joined = _JOINING.join(copy.view(dtype).reshape(shape), sources, axis)
+        joined = _JOINING.do(partial(_join, copy.view(dtype).reshape(shape), sources, axis))
         for loan in {loan for loan in map(_loan_of, blobs) if loan is not None}:
             loan.readers.append(joined)
         blob = _BlobText(_read_only(copy.view()), None, parts=made_of, joined=joined)
         table.parse_resource(name, blob)
     return DenseResourceAttr(handle, type_)
+
+
+def _join(target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int) -> None:
+    """Write arrays one after the other into a new one. Each is asked for now: what was to be copied before is there."""
+    bring_pages(target)
+    np.concatenate([source() for source in sources], axis, out=target)
 
 
 def _kept(raw: np.ndarray, checksum: int, is_ours: bool, copies_later: bool) -> _BlobText:

@@ -3,10 +3,8 @@
 from random import Random
 
 import islpy as isl
-from stepwell.analysis.dependence import (
-    _meet_at_first,
-)
 from stepwell.analysis.domains import Around, LoopPart, Place, touched
+from stepwell.analysis.iteration_pairs import meet_at_first
 from stepwell.analysis.subscript_tests import SubscriptTest, equal_loops, loops_of
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
@@ -152,7 +150,7 @@ def test_first_iterations_that_touch_one_element_are_a_pair_that_meets() -> None
             )
             for _ in "st"
         )
-        meets = _meet_at_first(source, at, sink, to)
+        meets = meet_at_first(source, at, sink, to)
         together = _pairs(source, at, sink, to, 1)
         found += meets
         missed += not meets and not together.is_empty()
