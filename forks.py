@@ -28,9 +28,11 @@ class Rank(IntEnum):
     """under which programs are made"""
     BACKGROUND = 1
     """of what threads are given to do"""
-    THREAD_POOL = 2
-    LINKER = 3
-    INNERMOST = 4
+    COPIES = 2
+    """of copies of arrays that are being made, which such threads wait for"""
+    THREAD_POOL = 3
+    LINKER = 4
+    INNERMOST = 5
     """under which no other is taken"""
 
 

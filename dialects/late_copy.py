@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from threading import Condition, Event
+from threading import Condition, Lock
 
 import numpy as np
 from xxhash import xxh3_64
@@ -44,7 +44,7 @@ class _Running:
         self._changes.release()
 
 
-_RUNNING = held_over_forks(_Running(), Rank.BACKGROUND)
+_RUNNING = held_over_forks(_Running(), Rank.COPIES)
 
 
 class LateCopy:
@@ -52,9 +52,9 @@ class LateCopy:
 
     def __init__(self, target: np.ndarray, source: np.ndarray) -> None:
         self._left = [(target, source)]
-        """empty once a thread makes the copy"""
+        """empty once it is made"""
         self._about = source.ctypes.data, source.size
-        self._is_made = Event()
+        self._lock = Lock()
 
     def is_of(self, raw: np.ndarray) -> bool:
         """Whether it is a copy of these very bytes, where it is not made yet."""
@@ -62,16 +62,12 @@ class LateCopy:
 
     def make(self) -> int | None:
         """Copy the array, and take the checksum of the copy; None where it is made already, after that."""
-        with _RUNNING.one():
-            try:
-                target, source = self._left.pop()
-            except IndexError:
-                self._is_made.wait()
+        with _RUNNING.one(), self._lock:
+            if not self._left:
                 return None
-            try:
-                return _copied(target, source)
-            finally:
-                self._is_made.set()
+            digest = _copied(*self._left[0])
+            self._left.clear()  # where nothing has interrupted it
+            return digest
 
 
 def _copied(target: np.ndarray, source: np.ndarray) -> int:

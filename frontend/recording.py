@@ -72,7 +72,7 @@ class Recording:
         self.keeps_values = True
         """Whether values of it can be results of the program."""
         self.is_checked_later = False
-        """Whether `check_captured` will be called, which then copies arrays."""
+        """Whether `check_captured` will be called, which copies arrays that were captured before."""
         self._copied_later: list[ElementsAttr] = []
 
     def __enter__(self) -> Self:
@@ -141,6 +141,8 @@ class Recording:
                 )
         for value in self._copied_later:
             copy_now(value)  # also where the function has assigned to it, and so has another value
+        # What is captured from now on, as in results, is copied at once.
+        self.is_checked_later = False
 
     def scalar(self, array: np.ndarray) -> Tensor:
         """A number as a constant without axes, one for each value."""

@@ -19,8 +19,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from select import select
-from typing import Generic, TypeVar
+from selectors import EVENT_READ, DefaultSelector
+from typing import IO, Generic, TypeVar
 
 from ..background import try_start
 from ..driver.garbage import collect_much, collect_youngest
@@ -97,7 +97,7 @@ class Workers:
         while process not in self._ready:
             if not work.left:
                 return
-            if select((process.stdout,), (), (), _LOOK_SECONDS)[0]:
+            if _has_more(process.stdout, _LOOK_SECONDS):
                 if receive(process.stdout) is None:
                     return  # it has ended
                 self._ready.add(process)
@@ -170,21 +170,29 @@ class WorkersAhead:
     Processes that start before it is certain that there will be work for them: importing takes them longer than it takes to
     find out.
 
-    They end when nobody refers to this object any more, and after some seconds in which nobody has `taken` them.
+    They end when nobody refers to this object any more, and after some seconds in which nobody has `taken` them. A copy of
+    this process has the same pipes to them, and leaves them alone.
     """
 
     def __init__(self, count: int, *imports: str):
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._finalizer = weakref.finalize(self, _end, self._processes)
-        self._timer = threading.Timer(_PATIENCE_SECONDS, self._finalizer)
-        self._timer.daemon = True
-        if try_start(self._timer):
+        timer = threading.Timer(_PATIENCE_SECONDS, lambda: None)
+        self._finalizer = weakref.finalize(self, _end_ahead, self._processes, os.getpid(), timer)
+        timer.function, timer.daemon = self._finalizer, True
+        if count and try_start(timer):
             _start(self._processes, count, imports)
 
     def taken(self) -> list[subprocess.Popen[bytes]]:
-        """The processes, which belong to the caller from now on; none of them if they have ended."""
-        self._timer.cancel()
-        return self._processes if self._finalizer.detach() else []
+        """
+        The processes, which belong to the caller from now on; none of them if they have ended, or belong to the process of which
+        this one is a copy.
+        """
+        detached = self._finalizer.detach()
+        if detached is None:
+            return []
+        _, _, (processes, owner, timer), _ = detached
+        timer.cancel()
+        return processes if os.getpid() == owner else []
 
 
 def _start(processes: list[subprocess.Popen[bytes]], count: int, imports: Sequence[str]) -> None:
@@ -192,6 +200,14 @@ def _start(processes: list[subprocess.Popen[bytes]], count: int, imports: Sequen
     for _ in range(count):
         with suppress(OSError):
             processes.append(_started(imports))
+
+
+def _end_ahead(
+    processes: Iterable[subprocess.Popen[bytes]], owner: int, timer: threading.Timer
+) -> None:
+    timer.cancel()
+    if os.getpid() == owner:
+        _end(processes)
 
 
 def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
@@ -260,6 +276,13 @@ def _started(imports: Sequence[str]) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         start_new_session=True,
     )
+
+
+def _has_more(pipe: IO[bytes], seconds: float) -> bool:
+    """Whether there is something to be read from a pipe, or it ends, within so long."""
+    with DefaultSelector() as selector:
+        selector.register(pipe, EVENT_READ)
+        return bool(selector.select(seconds))
 
 
 @contextmanager

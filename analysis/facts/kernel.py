@@ -153,6 +153,9 @@ class Access:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        return without_hash(self)
+
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""
         for subscript in self.subscripts:  # asked much more often than others are
@@ -289,8 +292,7 @@ class KernelFacts:
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        # Strings have other hashes in another process.
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+        return without_hash(self)
 
     def stride(self, access: Access, axis: int) -> int | None:
         """
@@ -345,6 +347,11 @@ class KernelFacts:
         return [
             n for n, s in enumerate(self.statements) if any(r.buffer == buffer for r in s.reads)
         ]
+
+
+def without_hash(facts: Access | KernelFacts) -> dict[str, Any]:
+    """What is pickled of facts that remember their hash: strings, and None, have another one in another process."""
+    return {name: value for name, value in facts.__dict__.items() if name != "_hash"}
 
 
 def distributed(facts: KernelFacts) -> KernelFacts:

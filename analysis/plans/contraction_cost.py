@@ -326,14 +326,17 @@ class Model(LeastWaits):
             run = (plan.mr if is_dense else 1) * plan.kc * bytes_  # each row is a stream of its own
             # Blocks of columns are around those of terms: all of A goes by before a part of it is read again.
             size = problem.k * problem.m * bytes_
-            far = self.beyond_of(size) if again > 1 else self.between_calls(left)
-            coming = elements * fetched
+            far = self.beyond_of(size) if again > 1 else self.beyond_l2
+            first = self.between_calls(left) if left.is_constant else far
+            coming, at_first = elements * fetched, elements * min(fetched, 1.0)
             begun = restart_seconds(self.core.page_bytes, run, far.begun)
             waiting = coming * bytes_ * (self.waiting_left + begun)
             if not is_copied and left.summed == 1:
                 waiting *= self.lost_pages(plan)
             if is_copied or left.summed != 1 or plan.prefetch_left:
-                seconds += share * (self.stall(coming, bytes_, far.rate, uses) + waiting)
+                stalled = self.stall(at_first, bytes_, first.rate, uses)
+                stalled += self.stall(coming - at_first, bytes_, far.rate, uses)
+                seconds += share * (stalled + waiting)
             else:  # the probed tile of rows has waited for all but what comes too late
                 waiting += self.late(coming, bytes_, far.rate, uses)
                 waiting = max(waiting, coming * bytes_ * self.row_waiting(run, far))

@@ -80,8 +80,8 @@ def waiting_for_weights(c: Contraction, part: Contraction, seconds: float, targe
     core, last = target.core, target.core.caches[-1]
     near = kept_bytes(core.cache(2))
     weights = c.extent((*c.m, *c.k)) * c.left_bytes
-    if c.facts.constants > near:
-        missing = 1.0
+    if c.facts.constants > near:  # as many go by for the part by itself, too
+        missing = 1.0 - beyond_share(near, c.facts.constants / 2)
     else:
         others = c.extent((*c.n, *c.k)) * c.right_bytes + c.extent(c.parallel) * c.result_bytes
         known = part.extent((*part.n, *part.k)) * c.right_bytes

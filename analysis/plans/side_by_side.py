@@ -39,19 +39,19 @@ def predicting_by(spread: Spread) -> Generator[None]:
 
 def predicted_each(kernels: Sequence[KernelFacts], target: Target) -> list[Cost | None]:
     """What each of some kernels is predicted to take, as of `predicted`; of equal ones once."""
-    asked = [(facts, target) for facts in kernels]
-    missing = [one for one in dict.fromkeys(asked) if one not in _known]
+    asked, known = [(facts, target) for facts in kernels], dict(_known)
+    missing = [one for one in dict.fromkeys(asked) if one not in known]
     spread = _spread.get()
     if spread is None or len(missing) < 2:
         costs = [*map(_predicted, missing)]
     else:
         costs = spread(_predicted, missing)
     found = dict(zip(missing, costs, strict=True))
-    answers = [found[one] if one in found else _known[one] for one in asked]
+    known |= found
     if len(_known) + len(found) > MOST_KNOWN:
         _known.clear()
     _known.update(found)
-    return answers
+    return [known[one] for one in asked]
 
 
 def _predicted(asked: Asked) -> Cost | None:

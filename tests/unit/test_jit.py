@@ -434,6 +434,17 @@ def test_a_captured_array_may_change_after_the_call():
     assert not sw.jit(lambda x: x @ w + b, cache=False)(x).any()
 
 
+def test_an_array_that_is_returned_may_change_after_the_call():
+    """It is captured once the function has returned. Large arrays are copied later than they are captured."""
+    w = np.arange(1 << 18, dtype=np.float32) + 1
+    expected, x = w.copy(), np.ones(4, np.float32)
+    low = sw.jit(lambda x: (x + 1, w, w * 2), cache=False).lower(x)
+    w[:] = 0
+    _, same, twice = low.compile()(x)
+    np.testing.assert_array_equal(same, expected)
+    np.testing.assert_array_equal(twice, expected * 2)
+
+
 def test_a_captured_array_that_changes_while_tracing():
     w = np.arange(100, dtype=np.float32)
 

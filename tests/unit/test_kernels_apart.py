@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,30 @@ def test_processes_start_while_a_long_function_is_traced(monkeypatch: pytest.Mon
     low.compile()
     low.compile()
     assert asked == [3, 0]
+
+
+def test_processes_start_while_a_model_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    onnx = pytest.importorskip("onnx")
+    value = partial(onnx.helper.make_tensor_value_info, elem_type=onnx.TensorProto.FLOAT, shape=[3])
+    nodes = [onnx.helper.make_node("Exp", ["x"], ["y"]), onnx.helper.make_node("Neg", ["y"], ["z"])]
+    graph = onnx.helper.make_graph(nodes, "two", [value("x")], [value("z")])
+    path = tmp_path / "two.onnx"
+    onnx.save(onnx.helper.make_model(graph), path)
+    asked: list[int] = []
+
+    class Ahead:
+        def taken(self) -> list[object]:
+            asked.append(0)
+            return []
+
+    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)
+    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: asked.append(n) or Ahead())
+    sw.load(path, opt="quick", cache=False)
+    assert asked == []
+    low = sw.load(path, cache=False)
+    assert asked == [2]
+    low.compile()
+    assert asked == [2, 0]
 
 
 def test_kernels_are_found_in_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -42,6 +42,8 @@ from xdsl.dialects.builtin import (
     i8,
 )
 
+from .test_forks import status_of_child
+
 DTYPES = ("float32", "float64", "int8", "int32", "int64", "uint8", "bool")
 SHAPES = ((), (0,), (1,), (3,), (4, INLINE_LIMIT // 4), (5, INLINE_LIMIT), (0, 3))
 
@@ -292,6 +294,22 @@ def copy_to(target: np.ndarray, source: np.ndarray) -> Callable[[], None]:
     return lambda: np.copyto(target, source)
 
 
+def test_a_copy_that_was_interrupted_is_made_again(monkeypatch: pytest.MonkeyPatch):
+    array = np.arange(1 << 19, dtype=np.float32)
+    kept, copied = tensor_elements(array, copies_later=True), late_copy._copied
+
+    def interrupted(target: np.ndarray, source: np.ndarray) -> int:
+        copied(target[: 1 << 18], source[: 1 << 18])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(late_copy, "_copied", interrupted)
+        is_changed(kept, array)
+    assert not is_changed(kept, array)
+    expected, array[:] = array.copy(), 0
+    np.testing.assert_array_equal(elements_to_numpy(kept), expected)
+
+
 def test_a_thread_does_what_comes_while_it_is_there_and_after_it_has_ended():
     thread = BackgroundThread()
     sources = [np.full(1 << 16, number, np.uint8) for number in range(20)]
@@ -355,6 +373,32 @@ def test_large_resources_are_joined_by_a_thread_under_one_name_each():
     assert joined_elements(resource_parts, 1, "weights") == joined
     assert joined_elements(resource_parts[::-1], 1, "weights") != joined
     np.testing.assert_array_equal(elements_to_numpy(joined), np.concatenate(arrays, axis=1))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied on POSIX alone")
+def test_a_process_is_copied_while_a_thread_joins_what_is_not_copied_yet(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    copied, began = late_copy._copied, Event()
+
+    def slow(target: np.ndarray, source: np.ndarray) -> int:
+        began.set()
+        time.sleep(0.2)
+        return copied(target, source)
+
+    monkeypatch.setattr(late_copy, "_copied", slow)
+    arrays = [np.full(1 << 18, number, np.float32) for number in range(2)]
+    for array in arrays:
+        array[0] = 7
+    parts = [tensor_elements(array, copies_later=True) for array in arrays]
+    joined = joined_elements([part for part in parts if isinstance(part, DenseResourceAttr)], 0)
+    assert joined is not None and began.wait(20)
+
+    def look() -> None:
+        np.testing.assert_array_equal(elements_to_numpy(joined), np.concatenate(arrays))
+
+    assert status_of_child(look) == 0
+    look()
 
 
 def test_small_resources_are_not_joined_by_a_thread():

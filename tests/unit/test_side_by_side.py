@@ -6,8 +6,10 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from stepwell.runtime import objects, side_by_side
 from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.objects import objects_of
 from stepwell.targets.target import Target
+
+from .test_forks import status_of_child
 
 HOST = Target.host()
 GENERATOR = CodeGenerator(HOST.triple, HOST.cpu, HOST.features, quick=True)
@@ -159,7 +163,7 @@ def test_processes_that_nobody_takes_end(
 
 
 def answering_process(seconds: float) -> subprocess.Popen[bytes]:
-    """A process that is ready after some seconds and doubles numbers."""
+    """A process that is ready after some seconds."""
     code = (
         f"import time; time.sleep({seconds}); import sys; sys.argv = ['worker'];"
         "from stepwell.runtime.worker import main; main()"
@@ -177,8 +181,48 @@ def test_answers_come_in_the_order_of_jobs():
 
 
 def test_nobody_waits_for_a_process_that_is_not_ready():
+    start = time.monotonic()
     with side_by_side.workers(0, started=[answering_process(600)]) as processes:
         assert processes.answers(abs, [-1, -2, -3]) == [1, 2, 3]
+    assert time.monotonic() - start < 300
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied on POSIX alone")
+def test_a_copy_of_the_process_leaves_its_processes_alone(started: list[subprocess.Popen[bytes]]):
+    ahead = side_by_side.WorkersAhead(1)
+
+    def take() -> None:
+        nonlocal ahead
+        assert ahead.taken() == []
+        del ahead
+
+    assert status_of_child(take) == 0
+    assert started[0].poll() is None
+    with side_by_side.workers(0, started=ahead.taken()) as processes:
+        assert [*processes.processes] == started
+        assert processes.answers(abs, [-1, -2]) == [1, 2]
+
+
+def test_a_process_answers_where_many_files_are_open(
+    started: list[subprocess.Popen[bytes]],
+):
+    """More than `select` takes."""
+    with ExitStack() as files:
+        try:
+            for _ in range(1100):
+                files.enter_context(open(os.devnull))
+        except OSError:
+            pytest.skip("fewer files may be open here")
+        with side_by_side.workers(1) as processes:
+            while not processes._ready:
+                assert processes.answers(abs, [-1, -2]) == [1, 2]
+                time.sleep(0.01)
+
+
+def test_no_thread_waits_where_no_process_starts():
+    before = threading.active_count()
+    ahead = side_by_side.WorkersAhead(0)
+    assert threading.active_count() == before and ahead.taken() == []
 
 
 def test_small_modules_are_worth_no_process(monkeypatch: pytest.MonkeyPatch):
