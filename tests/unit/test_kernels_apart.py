@@ -88,16 +88,24 @@ def test_processes_make_the_same_kernels(monkeypatch: pytest.MonkeyPatch):
     assert list(there.kernels.values()) == list(here.kernels.values())
 
 
-def test_processes_start_while_a_long_function_is_traced(monkeypatch: pytest.MonkeyPatch):
-    asked: list[int] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """For how many operations processes are started ahead, and 0 for each time that they are taken; none starts."""
+    found: list[int] = []
 
     class Ahead:
         def taken(self) -> list[object]:
-            asked.append(0)
+            found.append(0)
             return []
 
     monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)
-    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: asked.append(n) or Ahead())
+    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: found.append(n) or Ahead())
+    return found
+
+
+def test_processes_start_while_a_long_function_is_traced(
+    asked: list[int], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(tracing, "LONG", 3)
     x = np.ones(3, np.float32)
     sw.jit(lambda x: sw.exp(x) + x).lower(x).compile()
@@ -110,22 +118,13 @@ def test_processes_start_while_a_long_function_is_traced(monkeypatch: pytest.Mon
     assert asked == [3, 0]
 
 
-def test_processes_start_while_a_model_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_processes_start_while_a_model_is_imported(asked: list[int], tmp_path: Path):
     onnx = pytest.importorskip("onnx")
     value = partial(onnx.helper.make_tensor_value_info, elem_type=onnx.TensorProto.FLOAT, shape=[3])
     nodes = [onnx.helper.make_node("Exp", ["x"], ["y"]), onnx.helper.make_node("Neg", ["y"], ["z"])]
     graph = onnx.helper.make_graph(nodes, "two", [value("x")], [value("z")])
     path = tmp_path / "two.onnx"
     onnx.save(onnx.helper.make_model(graph), path)
-    asked: list[int] = []
-
-    class Ahead:
-        def taken(self) -> list[object]:
-            asked.append(0)
-            return []
-
-    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)
-    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: asked.append(n) or Ahead())
     sw.load(path, opt="quick", cache=False)
     assert asked == []
     low = sw.load(path, cache=False)
