@@ -47,7 +47,8 @@ test: $(VENV)/.installed-test
 	$(IN_VENV) $(PY) -m pytest -n $(JOBS) -m "not slow" --ignore tests/mlir || status=1; \
 	exit $$status
 
-test-slow: $(VENV)/.installed-test
+# One of the slow tests asks a type checker.
+test-slow: $(VENV)/.installed-test $(VENV)/.installed-check
 	@$(IN_VENV) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow --ignore tests/mlir
 
 check: $(VENV)/.installed-check

@@ -29,7 +29,7 @@ from stepwell.tuning.rules import kernels, schedule_with
 
 from .products import first, product
 
-CORES = ("icelake-server", "zen3", "zen4", "zen5", "sapphire-rapids")
+CORES = ("icelake-server", "zen3", "zen4", "zen5", "sapphire-rapids", "emerald-rapids")
 
 
 @pytest.fixture(scope="module")

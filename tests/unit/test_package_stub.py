@@ -37,6 +37,7 @@ sw.concatenat([right])
 
 @pytest.mark.slow
 def test_a_type_checker_knows_jitted_functions(tmp_path: Path):
+    pytest.importorskip("pyright", reason="make check installs the type checker")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "stepwell").symlink_to(ROOT)
     settings = '[tool.pyright]\nextraPaths = ["site"]\nexclude = ["site"]\n'

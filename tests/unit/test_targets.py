@@ -26,6 +26,7 @@ NAMES = [
     "zen4",
     "zen5",
     "sapphire-rapids",
+    "emerald-rapids",
     "x86-64",
     "x86-64-v3",
     "x86-64-v4",
@@ -150,11 +151,20 @@ def test_models_tell_known_cores_apart():
     assert known_core(None, known_cores()["zen3"].core) is None
 
 
+def test_the_first_known_core_that_fits_counts():
+    """Sapphire Rapids stands for all models of its family with its caches that are not known themselves."""
+    core = known_cores()["sapphire-rapids"].core
+    found = {model: known_core(Cpuid("GenuineIntel", 6, model), core) for model in (143, 173, 207)}
+    names = {model: known and known.name for model, known in found.items()}
+    assert names == {143: "sapphire-rapids", 173: "sapphire-rapids", 207: "emerald-rapids"}
+
+
 def test_known_core_and_llvms_cpu_are_one_target():
     for name, llvm in [
         ("zen3", "znver3"),
         ("zen5", "znver5"),
         ("sapphire-rapids", "sapphirerapids"),
+        ("emerald-rapids", "emeraldrapids"),
     ]:
         known = Target.parse(name)
         assert known.cpu == llvm and known.name == name
