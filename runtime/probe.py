@@ -275,6 +275,7 @@ def _tile_rates(target: Target, cores: int) -> dict[str, Rate]:
         "tile_rows_long": rows.long,
         "tile_rows_far": rows.far,
         "tile_rows_asked": rows.asked,
+        "tile_pieces_far": rows.pieces,
     }
     turns = in_turns([peak, *named.values()], _TILE_TURNS)
     rates: dict[str, Rate] = {}

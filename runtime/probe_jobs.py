@@ -10,10 +10,10 @@ from xdsl.parser import Parser
 
 from ..frozen import frozen
 from ..targets.core import LINE_BYTES, Cache
-from ..targets.rates import ROWS_IN_TURNS, ROWS_PANELS, Kind
+from ..targets.rates import PIECE_BYTES, ROWS_IN_TURNS, ROWS_PANELS, Kind
 from ..targets.target import Target
 from ..universe import make_context
-from .engine import aligned_empty
+from .engine import scratch_memory
 from .executable import Executable
 from .jit import compile_module
 from .probe_kernels import (
@@ -22,6 +22,7 @@ from .probe_kernels import (
     copy_kernel,
     fma_kernel,
     pack_kernel,
+    pieces_tile_kernel,
     read_kernel,
     read_rows_kernel,
     rows_tile_kernel,
@@ -52,6 +53,12 @@ _PART = 32
 
 _LINKS = 64
 """Lines that are loaded one after the other in each round of a chase."""
+
+_PAGE = 4096
+"""Bytes of a row that is used in pieces."""
+
+_ROW_APART = (_PAGE + LINE_BYTES) // 4
+"""Elements from one of these rows to the next, which do not fall into the same sets."""
 
 _ROW_BYTES = 4096
 """From one unpacked row to the next: a page, and what all ways of most first-level caches come to."""
@@ -237,13 +244,15 @@ def tile_jobs(target: Target) -> TileJobs:
 class RowsJobs:
     """
     The same with rows that are not packed: as `TileJobs.near` but for that; longer ones in L2, and those beyond it, each block
-    of which is used with panels that take half of L2; and the last with hints that ask for the next block.
+    of which is used with panels that take half of L2; the same with hints that ask for the next block; and rows beyond L2 that are used piece
+    by piece, each with one panel.
     """
 
     near: Job
     long: Job
     far: Job
     asked: Job
+    pieces: Job
 
 
 def rows_jobs(target: Target) -> RowsJobs:
@@ -280,6 +289,27 @@ def rows_jobs(target: Target) -> RowsJobs:
         job(plain, *far[:2], level_2 // 8),
         job(plain, *far),
         job(kernel(*far[:2], is_asked=True), *far),
+        _pieces_job(target),
+    )
+
+
+def _pieces_job(target: Target) -> Job:
+    """Blocks of rows, each a page long, that take half of L2, and of which there are several times as many as it holds."""
+    rows, vectors = target.core.probe_tile
+    lanes, level_2, terms = target.lanes(4), target.cache(2).bytes, PIECE_BYTES // 4
+    pieces = _PAGE // PIECE_BYTES
+    tiles = max(level_2 // 2 // (_PAGE * rows), 1)
+    blocks = max(_FAR * level_2 // (_PAGE * rows * tiles), 1)
+    text = pieces_tile_kernel(rows, vectors, lanes, terms, pieces, tiles, _ROW_APART)
+    return Job(
+        compiled(text, target),
+        lambda: [
+            _ones((blocks, tiles, rows, _ROW_APART)),
+            _ones((pieces, terms, vectors * lanes)),
+            _zeros((rows, vectors * lanes)),
+        ],
+        lambda arrays: 2.0 * blocks * tiles * pieces * terms * arrays[2].size,
+        lambda rounds, arrays: bool((arrays[2] == terms).all()),
     )
 
 
@@ -327,8 +357,9 @@ def pack_jobs(target: Target) -> tuple[Job, Job]:
 
 
 def _filled(shape: Sequence[int], dtype: np.dtype, value: float) -> np.ndarray:
+    """Large arrays are on huge pages, as programs have theirs: on others a part of L2 is lost to those that happen to share sets."""
     size = int(np.prod(shape))
-    array = aligned_empty(size * dtype.itemsize).view(dtype).reshape(shape)
+    array = scratch_memory(size * dtype.itemsize).view(dtype).reshape(shape)
     array[...] = value
     return array
 
@@ -357,7 +388,7 @@ def _staggered(count: int, elements: int) -> list[np.ndarray]:
     """
     arrays: list[np.ndarray] = []
     for number in range(count):
-        raw = aligned_empty(4 * elements + 8192)
+        raw = scratch_memory(4 * elements + 8192)
         start = (-raw.ctypes.data + number * 1344) % 4096
         array = raw[start : start + 4 * elements].view(np.float32)
         array[...] = 1

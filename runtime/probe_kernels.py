@@ -191,7 +191,14 @@ def _tiles(
 
 
 def rows_tile_kernel(
-    rows: int, vectors: int, lanes: int, depth: int, panels: int, part: int, *, is_asked: bool
+    rows: int,
+    vectors: int,
+    lanes: int,
+    depth: int,
+    panels: int,
+    part: int,
+    *,
+    is_asked: bool,
 ) -> str:
     """
     As `tile_kernel`, with the rows of `%narrow` as they are, block by block of as many as the tile has, each with all `panels`.
@@ -237,6 +244,46 @@ def rows_tile_kernel(
         "}",
         *_tile_stores(rows, vectors, lanes),
         *["}"] * 3,
+        "func.return",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def pieces_tile_kernel(
+    rows: int, vectors: int, lanes: int, depth: int, pieces: int, tiles: int, apart: int
+) -> str:
+    """
+    As `tile_kernel`, with the rows of `%narrow` as they are, so many elements `apart`, and one panel for each of the `pieces` of rows. All
+    first pieces of a block of so many `tiles` of rows are used before the second ones, as products do whose sums are in blocks.
+    """
+    vector, columns = f"vector<{lanes}xf32>", vectors * lanes
+    narrow, wide = (
+        f"memref<?x{tiles}x{rows}x{apart}xf32>",
+        f"memref<{pieces}x{depth}x{columns}xf32>",
+    )
+    tile = f"memref<{rows}x{columns}xf32>"
+    sums = range(rows * vectors)
+    every = {0, 1, depth, pieces, tiles, *range(rows), *(n * lanes for n in range(vectors))}
+    lines = [
+        f"func.func @probe_pieces(%rounds: index, %narrow: {narrow}, %wide: {wide}, %tile: {tile}) {{",
+        *_constants(every),
+        "%zero = arith.constant 0.000000e+00 : f32",
+        f"%zeros = vector.broadcast %zero : f32 to {vector}",
+        f"%blocks = memref.dim %narrow, %c0 : {narrow}",
+        "scf.for %round = %c0 to %rounds step %c1 {",
+        "scf.for %q = %c0 to %blocks step %c1 {",
+        f"scf.for %p = %c0 to %c{pieces} step %c1 {{",
+        f"%first = arith.muli %p, %c{depth} : index",
+        f"scf.for %t = %c0 to %c{tiles} step %c1 {{",
+        f"%last:{len(sums)} = scf.for %k = %c0 to %c{depth} step %c1",
+        f"iter_args({', '.join(f'%acc{n} = %zeros' for n in sums)}) -> ({_times(vector, sums)}) {{",
+        "%at = arith.addi %first, %k : index",
+        *_tile_term(rows, vectors, lanes, wide, lambda row: f"[%q, %t, %c{row}, %at] : {narrow}"),
+        f"scf.yield {_names('%next', sums)} : {_times(vector, sums)}",
+        "}",
+        *_tile_stores(rows, vectors, lanes),
+        *["}"] * 4,
         "func.return",
         "}",
     ]

@@ -30,6 +30,7 @@ TILES = (
     "tile_narrow_far",
     "tile_rows_long",
     "tile_rows_far",
+    "tile_pieces_far",
 )
 COMPARED = READS, *(("fma_f32", tile) for tile in TILES), *HINTS
 """Pairs of rates that are measured in turns: plans go by how many times the second is the first."""

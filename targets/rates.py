@@ -31,6 +31,9 @@ ROWS_PANELS = 4
 """With how many panels the rows of `Rates.tile_rows_far` are used, each time they come."""
 
 
+PIECE_BYTES = 1024
+"""Of each row of those that `Rates.tile_pieces_far` is of."""
+
 TELLING = 1.01
 """
 Two rates that were measured in turns differ by less than this factor anyway: a gain that is smaller was not measured.
@@ -81,7 +84,8 @@ class Rates:
     (`tile_rows_near`); with the wide one, whose row is as wide as the tile, beyond L2 (`tile_wide_far`), and with the
     narrow one there (`tile_narrow_far`); with rows that are not packed there, and used with `ROWS_PANELS` panels each
     (`tile_rows_far`), the same with hints that ask for the next ones (`tile_rows_asked`), and with rows as long as
-    these in L2 (`tile_rows_long`).
+    these in L2 (`tile_rows_long`); and with rows beyond L2 that are used in pieces of `PIECE_BYTES`, each with one panel, and all rows of a block
+    before their next pieces (`tile_pieces_far`).
 
     `last_cache` is a size: the bytes of the last cache that are a core's to use, of which three quarters are read as fast as
     what is just beyond L2. A virtual machine may be told of a cache that it has a part of.
@@ -124,6 +128,7 @@ class Rates:
     tile_rows_long: Rate
     tile_rows_far: Rate
     tile_rows_asked: Rate
+    tile_pieces_far: Rate
     strided_4: Rate
     strided_6: Rate
     strided_8: Rate

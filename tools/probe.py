@@ -44,6 +44,7 @@ _PRODUCT = {
     "tile kernel, long rows in L2": "tile_rows_long",
     "tile kernel, rows beyond L2": "tile_rows_far",
     "tile kernel, these with hints": "tile_rows_asked",
+    "tile kernel, pieces beyond L2": "tile_pieces_far",
     "packing from L2": "pack_near",
     "packing from beyond L2": "pack_far",
 }

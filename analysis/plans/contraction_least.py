@@ -147,7 +147,7 @@ class LeastWaits(ContractionRates):
         problem, (share, bytes_, far, _) = self.problem, self._far_left
         elements, uses = problem.m * problem.k, min(plan.nr, problem.n)
         late = self.late(elements * times, bytes_, far.rate, uses)
-        waiting = elements * times * bytes_ * self.waiting_left
+        waiting = elements * times * bytes_ * self.row_waiting(inf, far)
         seconds = late if asks_for_rows(self, problem, plan) else max(late, waiting)
         tiles = -(-problem.n // plan.nr)
         return share * seconds + elements * tiles * near * self.waiting_near

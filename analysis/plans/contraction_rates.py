@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...frozen import frozen
 from ...lazy import cached_property
 from ...targets.estimates import L3_SECONDS, MEMORY_SECONDS
-from ...targets.rates import ROWS_PANELS
+from ...targets.rates import PIECE_BYTES, ROWS_PANELS
 from ...targets.target import Target
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Operand, Problem
@@ -67,7 +67,9 @@ class ContractionRates:
         self.waiting_right = self._waiting(self.rates.tile_wide_far.core, columns)
         """the same of B, of which nothing has asked for a panel before"""
         self.waiting_rows = max(self._waiting_rows(), self.waiting_left)
-        """the same of A's rows where they are read as they are"""
+        """the same of A's rows where they are read as they are, and it was not measured how long a piece of one is waited for"""
+        self.waiting_piece = self._waiting_piece()
+        """seconds that tiles wait for each piece of a row that is read as it is, in L3"""
         self.waiting_near = self._waiting_near()
         """seconds that tiles wait for each byte of rows of A, read as they are, that comes from L2"""
         self.left_bytes = problem.m * problem.k * problem.left.element_bytes
@@ -333,12 +335,21 @@ class ContractionRates:
 
     def row_waiting(self, run: float, far: Beyond) -> float:
         """
-        Seconds for each byte of A that tiles wait where its rows are read as they are, in pieces of `run` bytes: as in the probed tile, and
-        for each shorter piece the latency. (Tiles of 6 to 9 rows on Sapphire Rapids waited 163 ns for each piece of 512 bytes, 110 to 160 of 1 KiB,
-        116 of 2 KiB, where a line comes in 160.)
+        Seconds for each byte of A that tiles wait where its rows are read as they are, in pieces of `run` bytes: for each piece, and each page
+        that a longer one goes on to, as the probed tile of pieces does. (Tiles of 9 rows on Emerald Rapids waited 12 to 14 ns for each piece of
+        512 bytes to 6 KiB, where a line comes in 131, and tiles of 6 to 9 on Sapphire Rapids 163 ns for each of 512 bytes, 110 to 160 of 1 KiB,
+        116 of 2 KiB, where it comes in 160.) Where that was not measured, longer pieces wait as in the probed tile of long rows.
         """
-        alone = far.latency / run if run < self.core.page_bytes else 0.0
-        return max(self.waiting_rows, alone)
+        piece = self.waiting_piece * far.latency / self.rates.latency("L3")
+        if self.rates.tile_pieces_far.source in ("measured", "known", "given"):
+            return piece / min(run, self.core.page_bytes)
+        return max(self.waiting_rows, piece / run if run < self.core.page_bytes else 0.0)
+
+    def _waiting_piece(self) -> float:
+        """What the probed tile waits for each of the pieces of rows that come from beyond L2, beside what it does for rows in L2."""
+        work = 2 * self.core.probe_tile[1] * self.core.lanes(4) / 4
+        waiting = work / self.rates.tile_pieces_far.core - work / self.rates.tile_rows_near.core
+        return PIECE_BYTES * max(waiting, 0.0)
 
     def _waiting_rows(self) -> float:
         """What the probed tile of rows waits for each of their bytes that comes from beyond L2, beside what it does for rows as long in L2."""

@@ -315,6 +315,23 @@ def test_short_pieces_of_rows_wait_for_the_latency(squares: dict[int, Contractio
     assert waiting(far, 128, **asks, prefetch_left=True) < short / 4
 
 
+def test_pieces_of_rows_wait_as_long_as_was_probed():
+    """For each piece, and each page of a longer one; nothing where the tile is as fast with pieces, whatever it does with long rows."""
+    contraction, bytes_ = product(512, 768, 3072), 16 * 4 * 512 * 3072
+    near = "sapphire-rapids:tile_near=120e9,tile_rows_near=120e9,tile_rows_far=60e9"
+
+    def waiting(pieces: int, kc: int) -> float:
+        target = Target.parse(f"{near},tile_pieces_far={pieces}e9")
+        plan = replace(packed(9, 48, (512, 768, kc, "m", False)), pack_left=False)
+        return dict(plans.cost(plan, contraction, target).terms)["streaming A"]
+
+    work = 2 * 48 / 4  # multiply-adds and additions for each byte of pieces that come for one panel
+    for kc, run in ((256, 1024), (512, 2048), (1536, 4096)):
+        assert waiting(120, kc) < waiting(100, kc)
+        probed = 1024 * bytes_ / run * work * (1 / 100e9 - 1 / 120e9)
+        assert waiting(100, kc) - waiting(120, kc) == pytest.approx(probed, rel=0.01)
+
+
 @pytest.mark.parametrize(("innermost", "operand"), [("n", "B"), ("m", "A")])
 def test_lines_that_l2_has_lost_come_alone(
     innermost: Innermost, operand: str, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ MEASURED = {
     "read_memory": Rate(30e9, 40e9),
     "copy_memory": Rate(25e9, 33e9),
 }
+SMALL = Cache(1, 48 << 10, 12), Cache(2, 1 << 18, 8), Cache(3, 1 << 22, 16)
 HOST = dataclasses.replace(Target.host(), core=Core(256, 16), cores=2, found=())
 
 
@@ -155,6 +156,28 @@ def test_tile_kernels(rows: int, vectors: int):
     text = probe_kernels.strided_tile_kernel(rows, vectors, 4, 5)
     _, _, after = both(text, 1, [unpacked, wide, tile])
     np.testing.assert_array_equal(after, unpacked[:, :5] @ wide[-1])
+
+
+def test_kernel_of_pieces_of_rows():
+    """Two blocks of three tiles of rows, in four pieces: what is left are the sums of the last piece of the last rows."""
+    shapes = {"narrow": (2, 3, 2, 23), "wide": (4, 5, 8), "tile": (2, 8)}
+    narrow, wide, tile = arrays(shapes)
+    text = probe_kernels.pieces_tile_kernel(2, 2, 4, depth=5, pieces=4, tiles=3, apart=23)
+    _, _, after = both(text, 2, [narrow, wide, tile])
+    np.testing.assert_array_equal(after, narrow[-1, -1, :, 15:20] @ wide[-1])
+
+
+def test_the_job_of_pieces_reads_each_row_of_several_l2_once():
+    target = dataclasses.replace(
+        Target.host(), core=dataclasses.replace(Target.host().core, caches=SMALL)
+    )
+    job = probe_jobs.rows_jobs(target).pieces
+    inputs = job.arguments()
+    job.kernel(1, *inputs)
+    assert job.check(1, inputs)
+    rows, page = inputs[0].reshape(-1, inputs[0].shape[-1]), 4096
+    assert 3 * SMALL[1].bytes < len(rows) * page <= 4 * SMALL[1].bytes
+    assert job.work(inputs) == 2.0 * len(rows) * page // 4 * inputs[2].shape[1]
 
 
 def test_tile_kernel_keeps_its_sums_in_registers():
