@@ -402,6 +402,14 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
     # A busy machine leaves no time for some, and those that are not known yet come first in the next run.
     merged = measurements.merged({"fma_f32": Rate(100, 200)}, {"tile_near": Rate(80, 160)})
     assert merged == {"fma_f32": Rate(100, 200), "tile_near": Rate(80, 160)}
+    # The next run compares both with each other, and one without the first has compared the second with the stored one.
+    again = measurements.merged(merged, {"fma_f32": Rate(90, 180), "tile_near": Rate(81, 162)})
+    assert again["tile_near"].core == pytest.approx(100 * 0.85)
+    alone = measurements.merged(merged, {"tile_near": Rate(90, 180)})
+    assert alone["tile_near"].core == pytest.approx(100 * 0.85)
+    assert measurements.merged({"tile_near": Rate(90, 180)}, {"fma_f32": Rate(50, 50)}) == {
+        "fma_f32": Rate(50, 50)
+    }, "compared with what is not known any more"
     busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
     assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
 
