@@ -87,6 +87,14 @@ class LateCopy:
             self._left.clear()  # where nothing has interrupted it
             return True
 
+    def is_lost(self) -> bool:
+        """Whether the array has changed before anybody has copied it."""
+        try:
+            self.make()
+        except ArrayChanged:
+            return True
+        return False
+
 
 def _copied(target: np.ndarray, source: np.ndarray) -> int:
     """Copy bytes part by part; xxHash's XXH3 of the copy."""

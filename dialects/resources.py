@@ -205,7 +205,7 @@ def declare(
     for digits in _digests(array, raw, sum_):
         name = f"{stem}_{digits}"
         handle, known = handle_of(name), table.lookup(name)
-        if known and _is_lost(known):
+        if isinstance(known, _BlobText) and known.late is not None and known.late.is_lost():
             known = None  # these are the bytes that it was to have
         if known and not _are_equal(_bytes_of(name, known), raw):
             continue
@@ -264,14 +264,6 @@ def _join(target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis:
     """Write arrays one after the other into a new one. Each is asked for now: those that were to be joined before are."""
     bring_pages(target)
     np.concatenate([source() for source in sources], axis, out=target)
-
-
-def _is_lost(blob: str) -> bool:
-    """Whether nobody has copied the array with its bytes before that has changed."""
-    try:
-        return isinstance(blob, _BlobText) and blob.raw is None
-    except ArrayChanged:
-        return True
 
 
 def _kept(
@@ -413,12 +405,14 @@ def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
     raw = _bytes(array)
     if isinstance(blob, _BlobText):
         late = blob.late
-        try:
-            is_copied_now = late is not None and late.make()
-        except ArrayChanged:
-            return True
-        is_compared = is_copied_now and late is not None and late.is_of(raw)
-        return not is_compared and checksum(raw) != blob.checksum
+        if late is not None:
+            try:
+                is_copied_now = late.make()
+            except ArrayChanged:
+                return True
+            if is_copied_now and late.is_of(raw):
+                return False
+        return checksum(raw) != blob.checksum
     return not _are_equal(_bytes(elements_to_numpy(attr)), raw)
 
 

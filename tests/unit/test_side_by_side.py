@@ -165,7 +165,7 @@ def test_processes_that_nobody_takes_end(
 def answering_process(seconds: float) -> subprocess.Popen[bytes]:
     """A process that is ready after some seconds."""
     code = (
-        f"import time; time.sleep({seconds}); import sys; sys.argv = ['worker'];"
+        f"import time; time.sleep({seconds}); import sys; sys.argv = ['worker', '1'];"
         "from stepwell.runtime.worker import main; main()"
     )
     return subprocess.Popen(
@@ -178,6 +178,22 @@ def test_answers_come_in_the_order_of_jobs():
         while not processes.answers(abs, [-1, -2]) or not processes._ready:
             time.sleep(0.01)
         assert processes.answers(abs, [-n for n in range(50)]) == [*range(50)]
+
+
+def test_what_modules_print_while_they_are_imported_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of fewer bytes than an answer has at least, and before any module of ours runs."""
+    for name in ("sitecustomize", "prints_little"):
+        (tmp_path / f"{name}.py").write_text("print('ab', flush=True)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with side_by_side.workers(1, "prints_little") as processes:
+        ending = threading.Timer(60, processes.kill)
+        ending.start()
+        while not processes._ready and processes.processes[0].poll() is None:
+            assert processes.answers(abs, [-1, -2]) == [1, 2]
+        assert processes._ready and processes.answers(abs, [-1, -2]) == [1, 2]
+        ending.cancel()
 
 
 def test_nobody_waits_for_a_process_that_is_not_ready():
