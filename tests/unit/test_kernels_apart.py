@@ -82,7 +82,7 @@ def test_processes_make_the_same_kernels(monkeypatch: pytest.MonkeyPatch):
     here = compile_kernels(loops(layers()), OPTIONS, GENERATOR, None, Workers())
     monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 1 - started)
     module, done = loops(layers()), []
-    monkeypatch.setattr(side_by_side._Work, "do_here", lambda _, jobs: done.extend(jobs))
+    monkeypatch.setattr(side_by_side._Work, "do_here", lambda _, jobs, but=0: done.extend(jobs))
     with kernels.kernel_workers(module) as processes:
         there = compile_kernels(module, OPTIONS, GENERATOR, None, processes)
     assert list(there.kernels.values()) == list(here.kernels.values())

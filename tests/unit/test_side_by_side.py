@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from stepwell.cache.store import Store
@@ -50,14 +50,20 @@ def have_ended(processes: list[subprocess.Popen[bytes]]) -> bool:
 
 
 def slowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Lets other processes start before this one is done; what this one compiles."""
-    here: list[str] = []
-    plain = CodeGenerator.object_code
+    """Lets another process take something before this one has compiled anything; what this one compiles."""
+    here, taken = list[str](), threading.Event()
+    plain, send = CodeGenerator.object_code, side_by_side.send
+
+    def sends(data: bytes, to: IO[bytes]) -> None:
+        taken.set()
+        send(data, to)
 
     def slow(self: CodeGenerator, text: str) -> bytes:
         here.append(text)
-        time.sleep(1 if len(here) == 1 else 0)
+        taken.wait(300)
         return plain(self, text)
+
+    monkeypatch.setattr(side_by_side, "send", sends)
 
     slow.__name__ = "object_code"  # which other processes call it by
     monkeypatch.setattr(CodeGenerator, "object_code", slow)
@@ -194,6 +200,31 @@ def test_what_modules_print_while_they_are_imported_is_no_answer(
             assert processes.answers(abs, [-1, -2]) == [1, 2]
         assert processes._ready and processes.answers(abs, [-1, -2]) == [1, 2]
         ending.cancel()
+
+
+@pytest.mark.parametrize(
+    ("is_ready", "leaves_garbage", "expected"),
+    [
+        (True, True, [1, 2, 3, "collected", 4]),
+        (True, False, [1, 2, 3, 4]),
+        (False, True, [1, 2, 3, 4]),
+    ],
+)
+def test_garbage_is_collected_while_processes_do_the_last_jobs(
+    is_ready: bool, leaves_garbage: bool, expected: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    """Here they do none, so that all jobs are done in their order."""
+    done: list[Any] = []
+    process = answering_process(600)
+    with side_by_side.workers(0, started=[process]) as processes:
+        monkeypatch.setattr(side_by_side.Workers, "_feed", lambda *_: None)
+        monkeypatch.setattr(side_by_side, "collect_youngest", lambda: done.append("collected"))
+        if is_ready:
+            processes._ready.add(process)
+        processes.run(
+            abs, [-1, -2, -3, -4], lambda _, n: done.append(n), leaves_garbage=leaves_garbage
+        )
+    assert done == expected
 
 
 def test_nobody_waits_for_a_process_that_is_not_ready():
