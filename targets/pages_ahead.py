@@ -14,7 +14,15 @@ from typing import Self
 import numpy as np
 
 from ..background import try_start
-from .large_memory import HUGE_PAGE, PART, POPULATE_WRITE, Regions, first_page, madvise, mapped
+from .large_memory import (
+    ASKED_BYTES,
+    HUGE_PAGE,
+    POPULATE_WRITE,
+    Regions,
+    first_page,
+    madvise,
+    mapped,
+)
 
 _WORTH_BYTES = 1 << 23
 """Less is there in a few milliseconds, in which a thread starts and ends."""
@@ -78,16 +86,16 @@ class PagesAhead:
         ask, start = self._ask, memory.ctypes.data + first_page(memory)
         assert ask is not None
         while self._used is None and self._there < self._expected:
-            if not ask(start + self._there, PART, POPULATE_WRITE):
+            if not ask(start + self._there, ASKED_BYTES, POPULATE_WRITE):
                 return
-            self._there += PART
+            self._there += ASKED_BYTES
         if self._used is None:
             return  # it goes on when that is known
         end = -(-self._used // HUGE_PAGE) * HUGE_PAGE
         if end < self._there:
             ask(start + end, self._there - end, _DONT_NEED)
         while end > self._there:
-            part = min(PART, end - self._there)
+            part = min(ASKED_BYTES, end - self._there)
             end -= part
             if not ask(start + end, part, POPULATE_WRITE):
                 return

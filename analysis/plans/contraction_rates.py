@@ -136,7 +136,7 @@ class ContractionRates:
 
     def between_calls(self, operand: Operand) -> Beyond:
         """Where an operand is that is not in L2 when a call begins: a constant in memory, if those of the program leave the last cache."""
-        if least_constants(operand) > self._last_cache_keeps:
+        if operand.least_between_calls > self._last_cache_keeps:
             return self._in_memory
         return self.beyond_l2
 
@@ -277,7 +277,7 @@ class ContractionRates:
         where all entries have the same, else those of all entries; and all constants of the program, if it is one.
         """
         share = self._far_shares[operand.is_everybodys]
-        return max(share, self.beyond_share(least_constants(operand)))
+        return max(share, self.beyond_share(operand.least_between_calls))
 
     @cached_property
     def _far_shares(self) -> tuple[float, float]:
@@ -360,8 +360,3 @@ class ContractionRates:
         work, bytes_ = 2 * rows * vectors * self.core.lanes(4), 4 * elements
         explained = max(work / self.rates.tile_near.core, bytes_ / self.rates.beyond_l2.core)
         return max(work / rate - explained, 0.0) / bytes_
-
-
-def least_constants(operand: Operand) -> float:
-    """The bytes of the program's constants, if an operand is one: they are counted to the next power of two, and half as many are there for sure."""
-    return operand.constants / 2
