@@ -7,7 +7,6 @@ megabytes, which in a virtual machine take seconds. Until then one processor com
 
 from __future__ import annotations
 
-import os
 from threading import Thread
 from typing import Self
 
@@ -23,6 +22,7 @@ from .large_memory import (
     madvise,
     mapped,
 )
+from .machine import allowed_cpus
 
 _WORTH_BYTES = 1 << 23
 """Less is there in a few milliseconds, in which a thread starts and ends."""
@@ -43,7 +43,7 @@ class PagesAhead:
     """
 
     def __init__(self, expected: int):
-        self._ask = madvise() if expected >= _WORTH_BYTES and _has_other_processors() else None
+        self._ask = madvise() if expected >= _WORTH_BYTES and len(allowed_cpus()) > 1 else None
         self._expected = expected
         self._used: int | None = None
         """bytes that are going to be written; None until that is known"""
@@ -99,7 +99,3 @@ class PagesAhead:
             end -= part
             if not ask(start + end, part, POPULATE_WRITE):
                 return
-
-
-def _has_other_processors() -> bool:
-    return hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1

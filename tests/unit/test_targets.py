@@ -53,7 +53,7 @@ def write(file: Path, text: str) -> None:
 
 def test_caches_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine, "_CPUS", tmp_path)
-    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [2, 3, 4])
+    monkeypatch.setattr(machine, "allowed_cpus", lambda: [2, 3, 4])
     assert machine.detect_caches() == DEFAULT_CACHES
     caches = [("1", "Data", "48K", "2", "12"), ("1", "Instruction", "32K", "2", "8")]
     caches += [("2", "Unified", "2M", "2-3", "16"), ("3", "Unified", "36864K", "0-5,8", "0")]
@@ -74,7 +74,7 @@ def test_caches_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_hardware_threads_of_a_core_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine, "_CPUS", tmp_path)
-    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(machine, "allowed_cpus", lambda: [0, 1, 2, 3])
     assert machine.core_cpus() == [0, 1, 2, 3]
     for cpu in range(4):
         siblings = f"{cpu % 2},{cpu % 2 + 2}"
@@ -345,7 +345,7 @@ def test_fewer_cores_have_what_was_measured_of_each(
 
 def test_cores_that_a_process_may_not_use_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 16)
-    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [0, 1, 8, 9])
+    monkeypatch.setattr(machine, "allowed_cpus", lambda: [0, 1, 8, 9])
     for cores, expected in (([0, 1], 8), ([0, 1, 8, 9], 16)):
         monkeypatch.setattr(machine, "core_cpus", lambda cores=cores: cores)
         assert machine.all_cores() == expected
