@@ -65,7 +65,13 @@ class ContractionRates:
         self.waiting_left = self._waiting(self.rates.tile_narrow_far.core, rows)
         """seconds that tiles wait for each byte of A from beyond L2, however long they compute with it"""
         self.waiting_right = self._waiting(self.rates.tile_wide_far.core, columns)
-        """the same of B, of which nothing has asked for a panel before"""
+        """
+        the same of B, of which nothing has asked for a panel before. The probed tile has waited for the beginnings of pages, and for what it never
+        hides, as well: with all of them it would be charged with more than it took. It also waits for the bandwidth meanwhile, which tiles of more
+        rows do not, and these take as much longer. (On an Emerald Rapids core six products of 96 to 512 rows, with tiles of N innermost beside tiles of M
+        innermost that ask for the next panel, took 0.97 to 1.05 of the time, which is predicted to 3 % in the mean with this, and to 4 without, and
+        more exactly in each.)
+        """
         self.waiting_rows = max(self._waiting_rows(), self.waiting_left)
         """the same of A's rows where they are read as they are"""
         self.waiting_near = self._waiting_near()
