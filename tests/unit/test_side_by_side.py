@@ -202,16 +202,10 @@ def test_what_modules_print_while_they_are_imported_is_no_answer(
         ending.cancel()
 
 
-@pytest.mark.parametrize(
-    ("is_ready", "leaves_garbage", "expected"),
-    [
-        (True, True, [1, 2, 3, "collected", 4]),
-        (True, False, [1, 2, 3, 4]),
-        (False, True, [1, 2, 3, 4]),
-    ],
-)
+@pytest.mark.parametrize("is_ready", [True, False])
+@pytest.mark.parametrize("leaves_garbage", [True, False])
 def test_garbage_is_collected_while_processes_do_the_last_jobs(
-    is_ready: bool, leaves_garbage: bool, expected: list[Any], monkeypatch: pytest.MonkeyPatch
+    is_ready: bool, leaves_garbage: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """Here they do none, so that all jobs are done in their order."""
     done: list[Any] = []
@@ -224,7 +218,10 @@ def test_garbage_is_collected_while_processes_do_the_last_jobs(
         processes.run(
             abs, [-1, -2, -3, -4], lambda _, n: done.append(n), leaves_garbage=leaves_garbage
         )
-    assert done == expected
+    places = [place for place, one in enumerate(done) if one == "collected"]
+    assert [one for one in done if one != "collected"] == [1, 2, 3, 4]
+    assert len(places) == (is_ready and leaves_garbage)
+    assert all(0 < place < 4 for place in places), "after some of the jobs, and before the last"
 
 
 def test_nobody_waits_for_a_process_that_is_not_ready():
