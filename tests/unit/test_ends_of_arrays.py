@@ -100,6 +100,26 @@ NORMS: dict[str, tuple[Function, Shapes]] = {
 }
 
 
+IMAGE = (2, 6, 11, 13)
+
+OTHERS: dict[str, tuple[Function, Shapes]] = {
+    "product": (lambda a, b: a @ b, [(37, 53), (53, 41)]),
+    "transposed_product": (lambda a, b: a.T @ b.T, [(53, 37), (41, 53)]),
+    "large_product": (lambda a, b: sw.relu(a @ b), [(203, 301), (301, 129)]),
+    "convolution": (lambda x, w: sw.conv(x, w, padding=1), [IMAGE, (5, 6, 3, 3)]),
+    "strided_convolution": (lambda x, w: sw.conv(x, w, stride=2), [IMAGE, (7, 6, 1, 1)]),
+    "depthwise": (lambda x, w: sw.conv(x, w, padding=1, groups=6), [IMAGE, (6, 1, 3, 3)]),
+    "max_pool": (lambda x: sw.max_pool(x, 3, stride=2), [IMAGE]),
+    "average_pool": (lambda x: sw.average_pool(x, 2), [IMAGE]),
+    "transposition": (lambda x: sw.transpose(x, (0, 2, 3, 1)), [IMAGE]),
+    "running_sum": (lambda x: sw.cumsum(x, axis=-1), [(9, 53)]),
+    "sort": (lambda x: sw.sort(x, axis=-1), [(9, 53)]),
+    "mean_of_columns": (lambda x: sw.mean(x, axis=0), [(53, 9)]),
+    "window": (lambda x: x[:, 1:] - x[:, :-1], [(9, 53)]),
+    "flipped": (lambda x: x[::-1, ::-2], [(9, 53)]),
+    "joined": (lambda x, y: sw.concatenate([sw.exp(x), y], axis=1), [(9, 5), (9, 8)]),
+}
+
 TARGETS = pytest.mark.parametrize("target", ["host", "x86-64-v3"])
 """The latter has no masks for lanes of a register: it loads and stores parts of vectors otherwise."""
 
@@ -149,6 +169,13 @@ def test_attention(case: str, target: str) -> None:
 @pytest.mark.sampled(6, by="target")
 def test_normalization(case: str, target: str) -> None:
     check(*NORMS[case], target=target)
+
+
+@TARGETS
+@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.sampled(5, by="target")
+def test_others(case: str, target: str) -> None:
+    check(*OTHERS[case], target=target)
 
 
 @pytest.mark.parametrize(("function", "shapes"), [ATTENTION["plain"], NORMS["layer_norm_33"]])
