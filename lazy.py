@@ -1,9 +1,20 @@
-"""Attributes of instances that are worked out when they are first read."""
+"""What is worked out once: attributes of instances when they are first read, and answers of a function."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with some thousand of its last answers: its parameters stay, where `lru_cache` by itself has any."""
+    return cast("Callable[P, T]", lru_cache(maxsize=4096)(function))
+
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     from functools import cached_property as cached_property

@@ -62,6 +62,11 @@ def count_constants(module: ModuleOp) -> None:
         module.attributes[loop.CONSTANT_BYTES] = IntegerAttr(rounded, i64)
 
 
+def least_constant_bytes(counted: int) -> int:
+    """How many bytes of constants a program has for sure of which `count_constants` says so many: it rounds up to a power of two."""
+    return counted // 2
+
+
 def _bytes(value: SSAValue) -> int:
     type_ = tensor_type(value)
     return prod(type_.get_shape()) * bit_width(type_.get_element_type()) // 8

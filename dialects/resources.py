@@ -37,7 +37,7 @@ from ..background import BackgroundThread
 from ..errors import StepwellError
 from ..targets.large_memory import LARGE_BYTES, Regions, bring_pages
 from .dtypes import element_type, numpy_dtype
-from .late_copy import LateCopy
+from .late_copy import ArrayChanged, LateCopy
 from .leaf_operations import leaf
 from .resource_handles import decoded, forget, handle_of, remember, storage
 from .shaped import contiguous, dense_tensor
@@ -116,7 +116,7 @@ class _BlobText(str):
 
     @property
     def raw(self) -> np.ndarray:
-        """The bytes, all of them."""
+        """The bytes, all of them. Raises ArrayChanged where they were to be copied and are others now."""
         late, joined = self.late, self._joined
         if late is not None:
             late.make()
@@ -205,13 +205,16 @@ def declare(
     for digits in _digests(array, raw, sum_):
         name = f"{stem}_{digits}"
         handle, known = handle_of(name), table.lookup(name)
+        if isinstance(known, _BlobText) and known.late is not None and known.late.is_lost():
+            known = None  # these are the bytes that it was to have
         if known and not _are_equal(_bytes_of(name, known), raw):
             continue
         if not known and loan is not None:
             table.parse_resource(name, _BlobText(_read_only(raw.view()), sum_, loan=loan))
             loan.names.append(name)
         elif not known or (loan is None and _loan_of(known) is not None):
-            table.parse_resource(name, _kept(raw, sum_, is_ours and can_be_read, copies_later))
+            is_itself = is_ours and can_be_read
+            table.parse_resource(name, _kept(raw, sum_, hint, is_itself, copies_later))
         return handle
     raise StepwellError(
         f"found two arrays of the same digests for '{stem}', expected one; call one of them something else"
@@ -226,6 +229,8 @@ def joined_elements(
 
     Its name is made from those of the parts. A loan that has some of their bytes does not end before they are joined. None
     where it is too little for a thread, or one lacks its bytes.
+
+    Raises ArrayChanged where one was to be copied, and has changed before.
     """
     types = [_shaped(part.type) for part in parts]
     shape = list(types[0].get_shape())
@@ -243,6 +248,8 @@ def joined_elements(
     if known and not (isinstance(known, _BlobText) and known.parts == made_of):
         return None  # a name that something else has
     if not known:
+        for part in parts:
+            copy_now(part)  # in this thread, which is told what has changed
         copy = _MEMORY.empty(size)
         sources = [partial(elements_to_numpy, part) for part in parts]
         joined = _JOINING.do(partial(_join, copy.view(dtype).reshape(shape), sources, axis))
@@ -254,18 +261,22 @@ def joined_elements(
 
 
 def _join(target: np.ndarray, sources: Sequence[Callable[[], np.ndarray]], axis: int) -> None:
-    """Write arrays one after the other into a new one. Each is asked for now: what was to be copied before is there."""
+    """Write arrays one after the other into a new one. Each is asked for now: those that were to be joined before are."""
     bring_pages(target)
     np.concatenate([source() for source in sources], axis, out=target)
 
 
-def _kept(raw: np.ndarray, checksum: int, is_ours: bool, copies_later: bool) -> _BlobText:
+def _kept(
+    raw: np.ndarray, checksum: int, hint: str, is_ours: bool, copies_later: bool
+) -> _BlobText:
     """The text of bytes that are kept: themselves where they are ours, a copy otherwise."""
     if is_ours:
         return _BlobText(_read_only(raw.view()), checksum)
     copy = _MEMORY.empty(raw.nbytes)
     if copies_later and raw.nbytes >= LARGE_BYTES:
-        return _BlobText(_read_only(copy.view()), checksum, late=LateCopy(copy, raw))
+        return _BlobText(
+            _read_only(copy.view()), checksum, late=LateCopy(copy, raw, checksum, hint)
+        )
     copy[...] = raw
     return _BlobText(_read_only(copy), checksum)
 
@@ -394,14 +405,23 @@ def is_changed(attr: ElementsAttr, array: np.ndarray) -> bool:
     raw = _bytes(array)
     if isinstance(blob, _BlobText):
         late = blob.late
-        found = late.make() if late is not None and late.is_of(raw) else None
-        assert blob.raw is not None  # copied before it may change again
-        return (checksum(raw) if found is None else found) != blob.checksum
+        if late is not None:
+            try:
+                is_copied_now = late.make()
+            except ArrayChanged:
+                return True
+            if is_copied_now and late.is_of(raw):
+                return False
+        return checksum(raw) != blob.checksum
     return not _are_equal(_bytes(elements_to_numpy(attr)), raw)
 
 
 def copy_now(attr: ElementsAttr) -> None:
-    """Copy the array that the elements are made from, where that is left: afterwards it may change."""
+    """
+    Copy the array that the elements are made from, where that is left: afterwards it may change.
+
+    Raises ArrayChanged where it has changed before.
+    """
     if isinstance(attr, DenseResourceAttr):
         blob = storage().lookup(attr.resource_handle.data)
         assert not isinstance(blob, _BlobText) or blob.raw is not None

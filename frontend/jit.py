@@ -260,7 +260,8 @@ class JitFunction(Generic[P, R]):
         """
         The compiled function, which is kept in `place` unless it calls back or its results are in a user's containers.
 
-        No code but ours runs meanwhile, so that captured arrays are read where they are.
+        No code but ours runs in this thread meanwhile, so that captured arrays are read where they are. Other threads are to leave
+        them as they are until it is compiled.
         """
         from ..dialects.resources import Loan  # late: it loads xDSL
 

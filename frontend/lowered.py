@@ -319,7 +319,7 @@ class Lowered:
         self, target: Target, threads: int | None
     ) -> tuple[ModuleOp, CompiledKernels, list[tuple[str, float]]]:
         """The program at level 5, the kernels that it declares, and the steps that led there."""
-        from ..analysis.plans.side_by_side import predicting_by
+        from ..analysis.plans.predictions import predicting_by
         from ..cache.folder import compiled_store
         from ..driver.pipelines import lower_to
         from ..runtime.codegen import CodeGenerator

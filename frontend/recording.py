@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self, TypeGuard, cast
+from typing import Any, NamedTuple, Self, TypeGuard, cast
 
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, TensorType
@@ -22,7 +22,8 @@ from ..dialects import graph
 from ..dialects.dtypes import element_type, has_element_type
 from ..dialects.graph.base import GraphOp, evaluated
 from ..dialects.int64 import is_int64
-from ..dialects.resources import ElementsAttr, Loan, copy_now, is_changed, tensor_elements
+from ..dialects.late_copy import ArrayChanged
+from ..dialects.resources import ElementsAttr, Loan, is_changed, tensor_elements
 from ..dialects.shaped import dense_tensor
 from ..errors import StepwellError
 from ..runtime.in_threads import in_threads
@@ -54,6 +55,15 @@ class TooLarge(StepwellError):
     """An array that `evaluating_at_most` does not let come into being."""
 
 
+class _Captured(NamedTuple):
+    """The elements of a constant, what they were made of in which dtype, and what that is called."""
+
+    elements: ElementsAttr
+    value: object
+    dtype: np.dtype
+    name: str
+
+
 class Recording:
     """Operations in a block. Those made by `record` go to the innermost one that is entered in the thread."""
 
@@ -73,7 +83,7 @@ class Recording:
         """Whether values of it can be results of the program."""
         self.is_checked_later = False
         """Whether `check_captured` will be called, which copies arrays that were captured before."""
-        self._copied_later: list[ElementsAttr] = []
+        self._captured: list[_Captured] = []
 
     def __enter__(self) -> Self:
         active.recordings.append(self)
@@ -118,6 +128,8 @@ class Recording:
             array = array if dtype is None else array.astype(dtype, copy=False)
             tensor = self._constant(array, hint) if array.ndim else self.scalar(array)
             known = self._constants[key] = (value, tensor)
+            if array.ndim and isinstance(op := tensor.value.owner, graph.ConstantOp):
+                self._captured.append(_Captured(op.value, value, tensor.dtype, valid_hint(hint)))
         return known[1]
 
     def check_captured(self) -> None:
@@ -126,21 +138,13 @@ class Recording:
 
         Raises StepwellError for one that has been changed since it was captured.
         """
-        captured = [
-            (op.value, as_array(value, "a captured array"), tensor)
-            for value, tensor in self._constants.values()
-            if tensor.shape and isinstance(op := tensor.value.owner, graph.ConstantOp)
-        ]
-        is_much = sum(array.nbytes for _, array, _ in captured) >= _WORTH_THREADS
-        changed = in_threads(_is_changed, captured) if is_much else [*map(_is_changed, captured)]
-        for (_, _, tensor), is_other in zip(captured, changed, strict=True):
+        arrays = [as_array(one.value, "a captured array") for one in self._captured]
+        is_much = sum(array.nbytes for array in arrays) >= _WORTH_THREADS
+        pairs = [*zip(self._captured, arrays, strict=True)]
+        changed = in_threads(_is_changed, pairs) if is_much else [*map(_is_changed, pairs)]
+        for one, is_other in zip(self._captured, changed, strict=True):
             if is_other:
-                raise StepwellError(
-                    f"found '{tensor.value.name_hint}' changed while the function that captures it is traced, "
-                    "expected the array to stay as it is, as it is one constant; let the function capture a copy"
-                )
-        for value in self._copied_later:
-            copy_now(value)  # also where the function has assigned to it, and so has another value
+                raise ArrayChanged(one.name)
         # What is captured from now on, as in results, is copied at once.
         self.is_checked_later = False
 
@@ -155,8 +159,6 @@ class Recording:
     def _constant(self, array: np.ndarray, hint: str) -> Tensor:
         hint = valid_hint(hint)
         value = tensor_elements(array, hint, self._loan, copies_later=self.is_checked_later)
-        if self.is_checked_later:
-            self._copied_later.append(value)
         (tensor,) = self.record(graph.ConstantOp, value)
         tensor.value.name_hint = hint
         return tensor
@@ -276,10 +278,10 @@ def _location(place: Place) -> FileLineColLoc:
     return FileLineColLoc(StringAttr(filename), IntAttr(line), IntAttr(column))
 
 
-def _is_changed(captured: tuple[ElementsAttr, np.ndarray, Tensor]) -> bool:
+def _is_changed(captured: tuple[_Captured, np.ndarray]) -> bool:
     """Whether an array does not hold the elements any more of which a constant was made."""
-    elements, array, tensor = captured
-    return is_changed(elements, array.astype(tensor.dtype, copy=False))
+    one, array = captured
+    return is_changed(one.elements, array.astype(one.dtype, copy=False))
 
 
 def _check_size(result: SSAValue) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TypeVar
 
 from ..background import try_start
+from ..targets.machine import allowed_cpus
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -35,7 +35,7 @@ def in_threads(function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> 
             except BaseException as error:  # raised below, in the thread that asked
                 errors.append(error)
 
-    others = [Thread(target=work) for _ in range(min(_processors(), len(items)) - 1)]
+    others = [Thread(target=work) for _ in range(min(len(allowed_cpus()), len(items)) - 1)]
     threads = [thread for thread in others if try_start(thread)]
     work()
     for thread in threads:
@@ -43,10 +43,3 @@ def in_threads(function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> 
     if errors:
         raise errors[0]
     return [results[number] for number in range(len(items))]
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -14,7 +14,7 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..targets.estimates import together, with_last_cache
 from ..targets.machine import core_cpus, detect_caches
-from ..targets.measurements import READS, load, merged, store
+from ..targets.measurements import COMPARED, READS, load, merged, store
 from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
 from ..targets.target import Target
 from . import probe_jobs
@@ -91,6 +91,7 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
             break
         is_late = spent > _LAST_SHARED_START and name in _ON_ALL_CORES
         found = measure(target, 1 if is_late else len(core_cpus()))
+        rates |= _still_multiples(rates, found, target)
         rates |= (
             {name: replace(rate, source="busy") for name, rate in found.items()}
             if is_late
@@ -99,6 +100,18 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
         target = _knowing(target, found)
     check_plausible(rates, target)
     return Probed({name: rates[name] for name in RATE_NAMES if name in rates}, watch.load())
+
+
+def _still_multiples(
+    rates: Mapping[str, Rate], found: Mapping[str, Rate], target: Target
+) -> dict[str, Rate]:
+    """Those that were measured as multiples of the target's rates, of which other ones are found now: as many times as much as these."""
+    multiples: dict[str, Rate] = {}
+    for first, second in COMPARED:
+        if first in found and second in rates:
+            rate, times = rates[second], found[first].core / target.rates.named(first).core
+            multiples[second] = Rate(times * rate.core, times * rate.machine, rate.source)
+    return multiples
 
 
 def _knowing(target: Target, found: Mapping[str, Rate]) -> Target:

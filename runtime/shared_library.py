@@ -14,7 +14,8 @@ def link_shared_library(code: bytes, path: Path, *, openmp: bool = False) -> Non
     """
     Link object code into a shared library with the C compiler, and with its OpenMP library.
 
-    Raises StepwellError when there is no C compiler or it fails.
+    It is made beside the path, and takes the place of what is there when it is whole. Raises StepwellError when there is no C
+    compiler or it fails, and OSError when nothing can be written there.
     """
     compiler = next(
         (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None
@@ -25,15 +26,17 @@ def link_shared_library(code: bytes, path: Path, *, openmp: bool = False) -> Non
             "with; install one or write a .o"
         )
     options = ["-fopenmp"] if openmp else []
-    with tempfile.TemporaryDirectory() as folder:
-        object_file = Path(folder) / "code.o"
+    target = path.resolve()
+    with tempfile.TemporaryDirectory(prefix=".linking-", dir=target.parent) as folder:
+        object_file, library = Path(folder) / "code.o", Path(folder) / "library.so"
         object_file.write_bytes(code)
         done = subprocess.run(
-            [compiler, "-shared", *options, "-o", str(path), str(object_file), "-lm"],
+            [compiler, "-shared", *options, "-o", str(library), str(object_file), "-lm"],
             capture_output=True,
             text=True,
             check=False,
         )
-    if done.returncode:
-        what = " ".join(done.stderr.split())
-        raise StepwellError(f"cannot link '{path}': {compiler} says {what}; write a .o instead")
+        if done.returncode:
+            what = " ".join(done.stderr.split())
+            raise StepwellError(f"cannot link '{path}': {compiler} says {what}; write a .o instead")
+        library.replace(target)

@@ -267,15 +267,29 @@ def _running_here() -> int:
 
 
 def _started(imports: Sequence[str]) -> subprocess.Popen[bytes]:
-    """A process of its own session: an interrupt from the terminal comes to this process alone, which ends it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", f"{__package__}.worker", *imports],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        start_new_session=True,
-    )
+    """
+    A process of its own session: an interrupt from the terminal comes to this process alone, which ends it.
+
+    Its answers come by a pipe of their own, which is its `stdout` here: modules print what they like while they are imported.
+    """
+    answers, other_end = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.worker", str(other_end), *imports],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            pass_fds=(other_end,),
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(answers)
+        raise
+    finally:
+        os.close(other_end)
+    process.stdout = os.fdopen(answers, "rb")
+    return process
 
 
 def _has_more(pipe: IO[bytes], seconds: float) -> bool:

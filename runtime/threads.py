@@ -12,6 +12,7 @@ import warnings
 from ..errors import StepwellError
 from ..frozen import frozen
 from ..lowering.llvm_text import GOMP_PARALLEL, MAX_THREADS, OPENMP_FUNCTIONS, THREAD_NUMBER
+from ..targets.machine import allowed_cpus
 from .process_symbols import process_address
 from .thread_pool import EXPORTED, needed_functions, pool, system
 
@@ -83,7 +84,7 @@ def default_threads() -> int:
     """
     chosen = os.environ.get(NUMBER_VARIABLE)
     if chosen is None:
-        return min(_processors(), LIMIT)
+        return min(len(allowed_cpus()), LIMIT)
     first = chosen.partition(",")[0].strip()
     is_short = len(first) <= MOST_DIGITS and first.isdecimal()
     if not is_short or not 1 <= int(first) <= LIMIT:
@@ -91,13 +92,6 @@ def default_threads() -> int:
             f"found {NUMBER_VARIABLE}={chosen!r}, expected a number from 1 to {LIMIT}; mend or unset it"
         )
     return int(first)
-
-
-def _processors() -> int:
-    """Those that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def checked_threads(threads: int | None) -> int:

@@ -1,14 +1,15 @@
 """
-A process that works for another: `python -m stepwell.runtime.worker [MODULE …]`.
+A process that works for another: `python -m stepwell.runtime.worker PIPE [MODULE …]`.
 
-It imports the modules and sends an empty answer, then reads requests and answers each: both as eight bytes of length, in little-endian order, and
-so many bytes. A request is a function and what it is called with, pickled by the process that has started this one; the
+It imports the modules and sends an empty answer to the pipe, whose number it is told, then reads requests from its input and answers each: both as
+eight bytes of length, in little-endian order, and so many bytes. A request is a function and what it is called with, pickled by the process that has started this one; the
 answer what it returns. It ends with its input, and where the function raises.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import sys
 from importlib import import_module
@@ -35,16 +36,18 @@ def receive(source: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    for name in sys.argv[1:]:
+    pipe, *modules = sys.argv[1:]
+    answers = os.fdopen(int(pipe), "wb")
+    for name in modules:
         import_module(name)
     # IR is cyclic: it is collected between requests, where there is much of it. What is remembered from one request
     # for the next stays, and is not walked again.
     gc.disable()
     gc.freeze()
-    send(b"", sys.stdout.buffer)  # ready
+    send(b"", answers)  # ready
     while (request := receive(sys.stdin.buffer)) is not None:
         function, argument = pickle.loads(request)
-        send(pickle.dumps(function(argument)), sys.stdout.buffer)
+        send(pickle.dumps(function(argument)), answers)
         del function, argument
         collect_much()
 

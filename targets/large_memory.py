@@ -27,7 +27,7 @@ LARGE_BYTES = 1 << 18
 
 _LINE = 64
 
-PART = HUGE_PAGE
+ASKED_BYTES = HUGE_PAGE
 """
 What the system is asked for at a time. While it answers no other thread can map memory, as Python does for many new
 objects.
@@ -73,8 +73,12 @@ def bring_pages(memory: np.ndarray) -> None:
     start = memory.ctypes.data
     end = start + memory.nbytes
     start -= start % mmap.PAGESIZE
-    while ask is not None and start < end and ask(start, min(PART, end - start), POPULATE_WRITE):
-        start += PART
+    while (
+        ask is not None
+        and start < end
+        and ask(start, min(ASKED_BYTES, end - start), POPULATE_WRITE)
+    ):
+        start += ASKED_BYTES
 
 
 @cache

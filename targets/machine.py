@@ -25,7 +25,7 @@ class Cpuid(NamedTuple):
 
 def system_text() -> str:
     """All that this module reads but for what CPUID says too: what it makes of equal texts is equal."""
-    cpus = _allowed_cpus()
+    cpus = allowed_cpus()
     siblings = [_text(_siblings(cpu)) for cpu in cpus]
     files = (folder / name for folder in _cache_folders(cpus[0]) for name in _CACHE_FILES)
     caches = [_text(file) for file in files]
@@ -38,7 +38,7 @@ def core_cpus() -> list[int]:
     core, the first.
     """
     by_core: dict[str, int] = {}
-    for cpu in _allowed_cpus():
+    for cpu in allowed_cpus():
         siblings = _text(_siblings(cpu))
         by_core.setdefault(siblings or str(cpu), cpu)
     return list(by_core.values())
@@ -49,7 +49,7 @@ def all_cores() -> int:
     How many cores the machine has, those included that this process may not run on; as many hardware threads
     are taken for a core as of those that it may.
     """
-    allowed = len(_allowed_cpus())
+    allowed = len(allowed_cpus())
     return max(os.cpu_count() or 1, allowed) * len(core_cpus()) // allowed
 
 
@@ -68,7 +68,7 @@ def detect_caches() -> tuple[Cache, ...]:
     """The data caches of a core, innermost first; `DEFAULT_CACHES` where nothing tells."""
     from .core import DEFAULT_CACHES  # late: programs from the cache run without all this
 
-    found = [_read_cache(index) for index in _cache_folders(_allowed_cpus()[0])]
+    found = [_read_cache(index) for index in _cache_folders(allowed_cpus()[0])]
     by_level = {cache.level: cache for cache in found if cache is not None}
     caches = [by_level[level] for level in sorted(by_level)]
     sizes = [cache.bytes for cache in caches]
@@ -88,7 +88,8 @@ def detect_huge_pages() -> HugePages | None:
     return chosen if chosen in ("always", "madvise", "never") else None
 
 
-def _allowed_cpus() -> list[int]:
+def allowed_cpus() -> list[int]:
+    """The numbers of the CPUs that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))

@@ -33,7 +33,10 @@ TILES = (
     "tile_pieces_far",
 )
 COMPARED = READS, *(("fma_f32", tile) for tile in TILES), *HINTS
-"""Pairs of rates that are measured in turns: plans go by how many times the second is the first."""
+"""
+Pairs of rates that are measured in turns: plans go by how many times the second is the first. Where a run has left out the first, it has
+measured the second as a multiple of the one that is stored.
+"""
 
 
 def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
@@ -51,11 +54,17 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
     for first, second in COMPARED:
         if second in rates and first in rates:
             source, rate = rates[second].source, rates[first]
-            found = [each for each in (old, new) if second in each and first in each]
-            both = [each for each in found if each[second].source == source]
-            if not both:  # a busy machine left time for one of them in each run
+            stored = old.get(first)
+            gains = [
+                each[second].core / compared.core
+                for each in (old, new)
+                if second in each and each[second].source == source
+                if (compared := each.get(first, stored)) is not None
+            ]
+            if not gains:  # what it was compared with is not known any more
+                del rates[second]
                 continue
-            gain = sum(each[second].core / each[first].core for each in both) / len(both)
+            gain = sum(gains) / len(gains)
             rates[second] = Rate(gain * rate.core, gain * rate.machine, source)
     return rates
 

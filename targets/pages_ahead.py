@@ -7,14 +7,22 @@ megabytes, which in a virtual machine take seconds. Until then one processor com
 
 from __future__ import annotations
 
-import os
 from threading import Thread
 from typing import Self
 
 import numpy as np
 
 from ..background import try_start
-from .large_memory import HUGE_PAGE, PART, POPULATE_WRITE, Regions, first_page, madvise, mapped
+from .large_memory import (
+    ASKED_BYTES,
+    HUGE_PAGE,
+    POPULATE_WRITE,
+    Regions,
+    first_page,
+    madvise,
+    mapped,
+)
+from .machine import allowed_cpus
 
 _WORTH_BYTES = 1 << 23
 """Less is there in a few milliseconds, in which a thread starts and ends."""
@@ -35,7 +43,7 @@ class PagesAhead:
     """
 
     def __init__(self, expected: int):
-        self._ask = madvise() if expected >= _WORTH_BYTES and _has_other_processors() else None
+        self._ask = madvise() if expected >= _WORTH_BYTES and len(allowed_cpus()) > 1 else None
         self._expected = expected
         self._used: int | None = None
         """bytes that are going to be written; None until that is known"""
@@ -78,20 +86,16 @@ class PagesAhead:
         ask, start = self._ask, memory.ctypes.data + first_page(memory)
         assert ask is not None
         while self._used is None and self._there < self._expected:
-            if not ask(start + self._there, PART, POPULATE_WRITE):
+            if not ask(start + self._there, ASKED_BYTES, POPULATE_WRITE):
                 return
-            self._there += PART
+            self._there += ASKED_BYTES
         if self._used is None:
             return  # it goes on when that is known
         end = -(-self._used // HUGE_PAGE) * HUGE_PAGE
         if end < self._there:
             ask(start + end, self._there - end, _DONT_NEED)
         while end > self._there:
-            part = min(PART, end - self._there)
+            part = min(ASKED_BYTES, end - self._there)
             end -= part
             if not ask(start + end, part, POPULATE_WRITE):
                 return
-
-
-def _has_other_processors() -> bool:
-    return hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,8 +180,8 @@ def _write_library(module: ModuleOp, ctx: Context, output: str, options: Options
 
     native = _native_code(module, ctx, options)
     code = native.object_code()
-    _write(output, b"")  # an unwritable path is reported as for every other kind of output
-    link_shared_library(code, Path(output), openmp=native.needs_openmp)
+    with _writing(output):
+        link_shared_library(code, Path(output), openmp=native.needs_openmp)
 
 
 def _write(name: str, content: str | bytes) -> None:
@@ -188,8 +189,15 @@ def _write(name: str, content: str | bytes) -> None:
         print(content, end="")
         return
     data = content.encode("utf-8") if isinstance(content, str) else content
-    try:
+    with _writing(name):
         Path(name).write_bytes(data)
+
+
+@contextmanager
+def _writing(name: str) -> Generator[None]:
+    """Raises StepwellError where the output cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise StepwellError(
             f"cannot write the output: {error.strerror}; mend the path or its permissions",

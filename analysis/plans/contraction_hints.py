@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .contraction_plan import Blocks, ContractionPlan
 from .contraction_problem import Problem
-from .contraction_rates import ContractionRates, least_constants
+from .contraction_rates import ContractionRates
 from .cost import BESIDE_HINTS, TIMES_ASKED, terms_ahead
 from .terms_written_out import BETWEEN_HINTS
 
@@ -138,6 +138,6 @@ def asks_for_panels(known: ContractionRates, mc: int, nr: int, kc: int, k_outsid
     left, right = known.problem.left.element_bytes, known.problem.right.element_bytes
     near, terms = known.near_2, kc if k_outside else known.problem.k
     size = known.in_a_call(known.problem.right, terms * known.problem.n * right)
-    is_far = max(size, least_constants(known.problem.right)) > near
+    is_far = max(size, known.problem.right.least_between_calls) > near
     is_last = known.problem.n <= nr and (k_outside or kc >= known.problem.k)
     return is_far and not is_last and kc * (mc * left + 2 * nr * right) <= near

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...dialects.dtypes import bit_width
 from ...frozen import frozen, replaced
 from ...targets.core import Core
+from ..constants import least_constant_bytes
 from ..cost import name_cost
 from ..facts import Access, Contraction, Home
 from ..partitioning import bytes_of_others
@@ -50,6 +51,11 @@ class Operand:
         """Whether its elements can be computed in the order in which they are stored, by loads of neighbours."""
         rows, terms = (self.along, self.read_along), (self.summed, self.read_summed)
         return self.computing is None or (1, 1) in (rows, terms)
+
+    @property
+    def least_between_calls(self) -> int:
+        """The bytes of constants that go by for sure between two calls that use it, where it is a constant."""
+        return least_constant_bytes(self.constants)
 
     @property
     def is_extended(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...lazy import cached_property
 from ...targets.target import Target
+from ..constants import least_constant_bytes
 from ..facts import Access, Contraction, Home
 from .convolution_reads import ConvolutionReads
 from .cost import beyond_share
@@ -57,8 +58,8 @@ class ConvolutionResidence(ConvolutionReads):
         """
         facts = self.c.facts
         is_constant = facts.buffers[self.c.right.buffer].home is Home.CONSTANT
-        # These are counted to the next power of two: half as many are there for sure.
-        weights = max(self._weight_bytes, is_constant * facts.constants / 2)
+        constants = least_constant_bytes(facts.constants) if is_constant else 0
+        weights = max(self._weight_bytes, constants)
         size = sum(float(facts.buffers[buffer].bytes or 0) for buffer in self.c.streams)
         return beyond_share(self.near_2, size + self._image_bytes + weights)
 

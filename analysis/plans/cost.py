@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from math import exp, gcd, inf
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...frozen import frozen
-from ...lazy import cached_property
+from ...lazy import cached_property, remembered
 from ...targets.core import Cache, Core, Number
 from ...targets.estimates import L3_SECONDS
 from ...targets.target import Target
@@ -283,9 +283,9 @@ class TileSteps:
         return TileSteps(core, fetching, *parts, controlled, line, asked_part(target))
 
     @cached_property
-    def cycles(self) -> Callable[..., float]:
+    def cycles(self):
         """As of `cycles_of_term`, each worked out once: most products ask for the same tiles."""
-        return lru_cache(maxsize=4096)(self.cycles_of_term)
+        return remembered(self.cycles_of_term)
 
     def cycles_of_term(
         self,

@@ -18,7 +18,7 @@ from ...dialects.te.builder import TeBuilder, signless_tensor
 from ...targets.target import Target
 from ..facts import KernelFacts, facts_of_kernel
 from .cost import Cost, kept_bytes
-from .side_by_side import predicted_each
+from .predictions import predicted_each
 
 
 def predicted_alone(op: GraphOp, constant: Collection[int], target: Target) -> Cost | None:

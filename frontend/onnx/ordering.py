@@ -8,24 +8,30 @@ import numpy as np
 
 from ..numpy import compaction, manipulation, scans, selection, sorting
 from .bounded import bounded
-from .registry import Value, integer, is_known, known, onnx_op
+from .registry import Value, flag, integer, is_known, known, onnx_op
 
 
 @onnx_op("CumSum")
 def cumsum(x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> Value:
-    along = integer(axis, "the axis")
-    return scans.cumsum(x, along, x.dtype, exclusive=bool(exclusive), reverse=bool(reverse))
+    along, how = integer(axis, "the axis"), _how(exclusive, reverse)
+    return scans.cumsum(x, along, x.dtype, **how)
 
 
 @onnx_op("CumProd")
 def cumprod(x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> Value:
-    along = integer(axis, "the axis")
-    return scans.cumprod(x, along, x.dtype, exclusive=bool(exclusive), reverse=bool(reverse))
+    along, how = integer(axis, "the axis"), _how(exclusive, reverse)
+    return scans.cumprod(x, along, x.dtype, **how)
+
+
+def _how(exclusive: int, reverse: int) -> dict[str, bool]:
+    return {"exclusive": flag(exclusive, "exclusive"), "reverse": flag(reverse, "reverse")}
 
 
 @onnx_op("TopK", since=10)
 def topk(x: Value, k: Value, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> list[Value]:
-    return sorting.topk(x, integer(k, "k"), axis, largest=bool(largest))
+    """In order in any case, which `sorted` of 0 leaves open."""
+    flag(sorted, "sorted")
+    return sorting.topk(x, integer(k, "k"), axis, largest=flag(largest, "largest"))
 
 
 @onnx_op("TopK")
@@ -57,8 +63,10 @@ def compress(x: Value, condition: Value, *, axis: int | None = None) -> Value:
 def unique(x: Value, *, axis: int | None = None, sorted: int = 1) -> list[Value]:
     """Different elements, or slices of an axis, where each is first, which each element is, and how often it occurs."""
     if axis is not None and len(x.shape) > 1:
-        return _unique_slices(known(x, "the elements"), axis, bool(sorted))
-    values, first, inverse, counts, number = compaction.unique_and_counts(x, sorted=bool(sorted))
+        return _unique_slices(known(x, "the elements"), axis, flag(sorted, "sorted"))
+    values, first, inverse, counts, number = compaction.unique_and_counts(
+        x, sorted=flag(sorted, "sorted")
+    )
     return [
         bounded(values, number),
         bounded(first, number),

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from ...errors import StepwellError
 from ...frozen import frozen
 from ..tensor import Tensor
 
@@ -129,6 +130,13 @@ def integer(value: Value, what: str) -> int:
     """The one element of a known value."""
     (number,) = integers(value, what)
     return number
+
+
+def flag(value: int, what: str) -> bool:
+    """Whether an attribute that says yes or no says yes. Raises StepwellError for other numbers, which runtimes take for either."""
+    if value not in (0, 1):
+        raise StepwellError(f"found {what} = {value}, expected 0 or 1")
+    return value == 1
 
 
 def onnx_ops(

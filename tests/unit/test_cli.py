@@ -212,6 +212,21 @@ def test_a_shared_library_can_be_called(folder: Path) -> None:
     np.testing.assert_array_equal(array, 2 * np.arange(6))
 
 
+def test_a_shared_library_that_cannot_be_made_leaves_none(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "cc").write_text("#!/bin/sh\nexit 1\n")
+    (folder / "cc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    for output, message in (
+        ("libdouble.so", "cannot link 'libdouble.so'"),
+        ("nosuch/libdouble.so", "cannot write the output: No such file"),
+    ):
+        assert main(["compile", "inplace.mlir", "-o", output]) == 1
+        assert message in capsys.readouterr().err
+        assert not (folder / output).exists()
+
+
 def test_compile_writes_the_bytes_of_constants(folder: Path) -> None:
     Path("weights.py").write_text(
         "import numpy as np\nW = np.arange(200, dtype=np.float32).reshape(20, 10)\n\n\ndef f(x):\n    return x @ W\n"

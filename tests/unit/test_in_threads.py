@@ -16,7 +16,7 @@ def test_results_are_in_the_order_of_the_items(monkeypatch, processors, count):
 
 @pytest.mark.parametrize("error", [IndexError, ValueError])
 def test_an_error_in_any_thread_is_raised(monkeypatch, error):
-    monkeypatch.setattr(module, "_processors", lambda: 3)
+    monkeypatch.setattr(module, "allowed_cpus", lambda: range(3))
 
     def fail(number):
         if number == 5:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import stepwell as sw
+from stepwell.dialects.resources import Loan
 from stepwell.frontend.text import parse_text
+from stepwell.frontend.tracing import Trace
 
 X = np.arange(8, dtype=np.float32) - 3
 
@@ -458,3 +460,15 @@ def test_a_captured_array_that_changes_while_tracing():
         w[3] = 3
         with pytest.raises(sw.StepwellError, match=message):
             call(w.copy())
+
+
+@pytest.mark.parametrize("size", [100, 1 << 18])
+def test_a_captured_array_that_changes_after_its_value_was_assigned_into(size: int):
+    w = np.arange(size, dtype=np.float32)
+    with Loan() as loan, Trace(loan) as trace:
+        value = trace.array(w)
+        value[0] = trace.new_value((), w.dtype, "x")
+        trace.check_captured()
+        w[3] += 1
+        with pytest.raises(sw.StepwellError, match="found 'w' changed while the function"):
+            trace.check_captured()

@@ -28,7 +28,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_items_are_done_here(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(in_threads, "_processors", lambda: 3)
+    monkeypatch.setattr(in_threads, "allowed_cpus", lambda: range(3))
     assert in_threads.in_threads(lambda n: n * n, range(5)) == [0, 1, 4, 9, 16]
 
 
@@ -48,7 +48,7 @@ def test_no_process_starts_that_nothing_would_end(monkeypatch: pytest.MonkeyPatc
 
 
 def test_pages_are_asked_for_when_they_are_written(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pages_ahead, "_has_other_processors", lambda: True)
+    monkeypatch.setattr(pages_ahead, "allowed_cpus", lambda: range(2))
     with PagesAhead(1 << 24) as pages:
         array = pages.regions(1 << 24).empty(1 << 24)
     array.fill(1)

@@ -1,5 +1,7 @@
 """Operators of ONNX where their attributes are at an edge: as its specification, and ONNX Runtime where it agrees."""
 
+import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 import stepwell as sw
 from stepwell import StepwellError
 
-from .onnx_node import model_of
+from .onnx_node import found_of, model_of, runtime_results
 
 LARGE = 2**63 - 1
 FLOATS = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
@@ -99,3 +101,42 @@ def test_old_resizing_takes_the_element_behind_where_there_become_fewer(tmp_path
         known = [np.asarray(scales, np.float32)]
         run = _loaded(tmp_path / "m.onnx", "Resize", x, known, 10, mode="nearest")
         np.testing.assert_array_equal(run(x)[0, 0], expected)
+
+
+@pytest.mark.parametrize(("largest", "in_order", "axis"), [*product((0, 1), (0, 1), (0, -1))])
+@pytest.mark.parametrize("k", [0, 1, 5])
+def test_topk(k: int, largest: int, in_order: int, axis: int):
+    """With ties, of which the first come first; in any order where that is not asked for, of which ours is one."""
+    x = np.random.default_rng(k).integers(0, 4, (6, 5)).astype(np.float32)
+    attributes = {"axis": axis, "largest": largest, "sorted": in_order}
+    model, inputs = model_of(
+        "TopK", attributes, [x], ("y0", "y1"), known=[np.int64([k])], domain="", opset=13
+    )
+    found = found_of(model, inputs)
+    places = np.argsort(-x if largest else x, axis, stable=True).take(range(k), axis)
+    np.testing.assert_array_equal(found[1], places)
+    np.testing.assert_array_equal(found[0], np.take_along_axis(x, places, axis))
+    theirs = runtime_results(model, inputs)
+    if theirs is not None:
+        values = [np.sort(each, axis) if not in_order else each for each in (found[0], theirs[0])]
+        np.testing.assert_array_equal(*values)
+        assert not in_order or np.array_equal(found[1], theirs[1])
+
+
+@pytest.mark.parametrize(
+    ("k", "attributes", "message"),
+    [
+        (6, {}, "found k = 6 for an axis of 5 elements, expected 0 to 5"),
+        (-1, {}, "found k = -1 for an axis of 5 elements, expected 0 to 5"),
+        (2, {"axis": 2}, "found axis 2 "),
+        (2, {"largest": 2}, "found largest = 2, expected 0 or 1"),
+        (2, {"sorted": -1}, "found sorted = -1, expected 0 or 1"),
+    ],
+)
+def test_topk_of_more_than_there_is(
+    tmp_path: Path, k: int, attributes: dict[str, Any], message: str
+):
+    x = np.zeros((3, 5), np.float32)
+    with pytest.raises(StepwellError, match=re.escape(message)) as error:
+        _loaded(tmp_path / "topk.onnx", "TopK", x, [np.int64([k])], 13, **attributes)
+    assert "\n" not in str(error.value)

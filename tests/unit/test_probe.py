@@ -259,6 +259,23 @@ def test_what_there_is_no_time_for_is_left_out(quick: None, monkeypatch: pytest.
     assert took == ["c", "a", "b"], "what is not there yet comes first"
 
 
+def test_tiles_stay_the_parts_of_the_peak_that_they_were_measured_as(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Also where the peak is measured after them, which a busy machine left no time for in the run before."""
+
+    def tiles(target: Target, _: int) -> dict[str, Rate]:
+        rate = 0.9 * target.rates.fma_f32.core
+        return {"tile_near": Rate(rate, rate)}
+
+    measured = {"tile_near": tiles, "fma_f32": lambda *_: {"fma_f32": Rate(80e9, 160e9)}}
+    monkeypatch.setattr(probe, "_MEASUREMENTS", measured)
+    monkeypatch.setattr(probe, "check_plausible", lambda *_: None)
+    rates = probe.probe(Target.parse("zen5:fma_f32=100e9")).rates
+    assert rates["fma_f32"] == Rate(80e9, 160e9)
+    assert rates["tile_near"].core == pytest.approx(0.9 * 80e9)
+
+
 def test_wrong_results_are_noticed(quick: None, monkeypatch: pytest.MonkeyPatch):
     """A kernel that does not do its work would be fast."""
 

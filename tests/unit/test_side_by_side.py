@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from stepwell.cache.store import Store
@@ -50,14 +50,20 @@ def have_ended(processes: list[subprocess.Popen[bytes]]) -> bool:
 
 
 def slowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Lets other processes start before this one is done; what this one compiles."""
-    here: list[str] = []
-    plain = CodeGenerator.object_code
+    """Lets another process take something before this one has compiled anything; what this one compiles."""
+    here, taken = list[str](), threading.Event()
+    plain, send = CodeGenerator.object_code, side_by_side.send
+
+    def sends(data: bytes, to: IO[bytes]) -> None:
+        taken.set()
+        send(data, to)
 
     def slow(self: CodeGenerator, text: str) -> bytes:
         here.append(text)
-        time.sleep(1 if len(here) == 1 else 0)
+        taken.wait(300)
         return plain(self, text)
+
+    monkeypatch.setattr(side_by_side, "send", sends)
 
     slow.__name__ = "object_code"  # which other processes call it by
     monkeypatch.setattr(CodeGenerator, "object_code", slow)
@@ -165,7 +171,7 @@ def test_processes_that_nobody_takes_end(
 def answering_process(seconds: float) -> subprocess.Popen[bytes]:
     """A process that is ready after some seconds."""
     code = (
-        f"import time; time.sleep({seconds}); import sys; sys.argv = ['worker'];"
+        f"import time; time.sleep({seconds}); import sys; sys.argv = ['worker', '1'];"
         "from stepwell.runtime.worker import main; main()"
     )
     return subprocess.Popen(
@@ -178,6 +184,44 @@ def test_answers_come_in_the_order_of_jobs():
         while not processes.answers(abs, [-1, -2]) or not processes._ready:
             time.sleep(0.01)
         assert processes.answers(abs, [-n for n in range(50)]) == [*range(50)]
+
+
+def test_what_modules_print_while_they_are_imported_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of fewer bytes than an answer has at least, and before any module of ours runs."""
+    for name in ("sitecustomize", "prints_little"):
+        (tmp_path / f"{name}.py").write_text("print('ab', flush=True)")
+    monkeypatch.syspath_prepend(tmp_path)
+    with side_by_side.workers(1, "prints_little") as processes:
+        ending = threading.Timer(60, processes.kill)
+        ending.start()
+        while not processes._ready and processes.processes[0].poll() is None:
+            assert processes.answers(abs, [-1, -2]) == [1, 2]
+        assert processes._ready and processes.answers(abs, [-1, -2]) == [1, 2]
+        ending.cancel()
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+@pytest.mark.parametrize("leaves_garbage", [True, False])
+def test_garbage_is_collected_while_processes_do_the_last_jobs(
+    is_ready: bool, leaves_garbage: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Here they do none, so that all jobs are done in their order."""
+    done: list[Any] = []
+    process = answering_process(600)
+    with side_by_side.workers(0, started=[process]) as processes:
+        monkeypatch.setattr(side_by_side.Workers, "_feed", lambda *_: None)
+        monkeypatch.setattr(side_by_side, "collect_youngest", lambda: done.append("collected"))
+        if is_ready:
+            processes._ready.add(process)
+        processes.run(
+            abs, [-1, -2, -3, -4], lambda _, n: done.append(n), leaves_garbage=leaves_garbage
+        )
+    places = [place for place, one in enumerate(done) if one == "collected"]
+    assert [one for one in done if one != "collected"] == [1, 2, 3, 4]
+    assert len(places) == (is_ready and leaves_garbage)
+    assert all(0 < place < 4 for place in places), "after some of the jobs, and before the last"
 
 
 def test_nobody_waits_for_a_process_that_is_not_ready():

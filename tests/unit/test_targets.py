@@ -54,7 +54,7 @@ def write(file: Path, text: str) -> None:
 
 def test_caches_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine, "_CPUS", tmp_path)
-    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [2, 3, 4])
+    monkeypatch.setattr(machine, "allowed_cpus", lambda: [2, 3, 4])
     assert machine.detect_caches() == DEFAULT_CACHES
     caches = [("1", "Data", "48K", "2", "12"), ("1", "Instruction", "32K", "2", "8")]
     caches += [("2", "Unified", "2M", "2-3", "16"), ("3", "Unified", "36864K", "0-5,8", "0")]
@@ -75,7 +75,7 @@ def test_caches_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_hardware_threads_of_a_core_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine, "_CPUS", tmp_path)
-    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(machine, "allowed_cpus", lambda: [0, 1, 2, 3])
     assert machine.core_cpus() == [0, 1, 2, 3]
     for cpu in range(4):
         siblings = f"{cpu % 2},{cpu % 2 + 2}"
@@ -355,7 +355,7 @@ def test_fewer_cores_have_what_was_measured_of_each(
 
 def test_cores_that_a_process_may_not_use_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 16)
-    monkeypatch.setattr(machine, "_allowed_cpus", lambda: [0, 1, 8, 9])
+    monkeypatch.setattr(machine, "allowed_cpus", lambda: [0, 1, 8, 9])
     for cores, expected in (([0, 1], 8), ([0, 1, 8, 9], 16)):
         monkeypatch.setattr(machine, "core_cpus", lambda cores=cores: cores)
         assert machine.all_cores() == expected
@@ -412,6 +412,14 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
     # A busy machine leaves no time for some, and those that are not known yet come first in the next run.
     merged = measurements.merged({"fma_f32": Rate(100, 200)}, {"tile_near": Rate(80, 160)})
     assert merged == {"fma_f32": Rate(100, 200), "tile_near": Rate(80, 160)}
+    # The next run compares both with each other, and one without the first has compared the second with the stored one.
+    again = measurements.merged(merged, {"fma_f32": Rate(90, 180), "tile_near": Rate(81, 162)})
+    assert again["tile_near"].core == pytest.approx(100 * 0.85)
+    alone = measurements.merged(merged, {"tile_near": Rate(90, 180)})
+    assert alone["tile_near"].core == pytest.approx(100 * 0.85)
+    assert measurements.merged({"tile_near": Rate(90, 180)}, {"fma_f32": Rate(50, 50)}) == {
+        "fma_f32": Rate(50, 50)
+    }, "compared with what is not known any more"
     busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
     assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from stepwell.analysis.plans import side_by_side
+from stepwell.analysis.plans import predictions
 from stepwell.analysis.plans.operation_cost import predicted_alone, predicted_alone_each
 from stepwell.dialects.graph import MatmulOp
 from stepwell.targets.target import Target
@@ -19,7 +19,7 @@ TARGET = Target.of("zen4")
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "_known", {})
+    monkeypatch.setattr(predictions, "_known", {})
 
 
 def product(n: int) -> MatmulOp:
@@ -29,7 +29,7 @@ def product(n: int) -> MatmulOp:
 
 def test_equal_kernels_are_predicted_once():
     expected = [predicted_alone(product(n), {1}, TARGET) for n in (64, 96)]
-    side_by_side._known.clear()
+    predictions._known.clear()
     batches: list[int] = []
 
     def spread(function: Callable[[Any], Any], jobs: Sequence[Any]) -> list[Any]:
@@ -37,7 +37,7 @@ def test_equal_kernels_are_predicted_once():
         return [function(pickle.loads(pickle.dumps(job))) for job in jobs]
 
     asked = [(product(n), {1}) for n in (64, 96, 64)]
-    with side_by_side.predicting_by(spread):
+    with predictions.predicting_by(spread):
         found = predicted_alone_each(asked, TARGET)
         assert predicted_alone_each(asked, TARGET) == found
     assert found == [*expected, expected[0]]
