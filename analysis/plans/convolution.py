@@ -23,7 +23,8 @@ from .convolution_bound import Bound, Counted, Numbers
 from .convolution_cost import MOST_VECTORS, WRITTEN_OUT, Model
 from .convolution_hints import with_hints
 from .convolution_plan import ConvolutionPlan, SizedAxes
-from .cost import Cost
+from .convolution_threads import waiting_for_threads
+from .cost import Cost, cost_of
 from .terms_written_out import LINES_AT_ONCE
 
 LEAST_TERMS = 64
@@ -31,6 +32,8 @@ LEAST_TERMS = 64
 
 MOST_WRITTEN_OUT = 128
 """Multiply-adds of a row of the window that are written out for its masks at most."""
+
+Planned: TypeAlias = tuple[ConvolutionPlan, Cost]
 
 Order: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Of the dimensions of the image's padded copy, none where there is no copy, and of the summed axes."""
@@ -41,7 +44,31 @@ ROUNDED = 1 + 1e-9
 
 def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ConvolutionPlan]:
     """The `n` plans of least predicted time, cheapest first; none where no axis of the result fits vector lanes."""
-    return list(_proposed(contraction, target, n))
+    return [plan for plan, _ in propose_with_costs(contraction, target, n)]
+
+
+def propose_with_costs(
+    contraction: Contraction, target: Target, n: int = 1, enough: float = inf
+) -> list[Planned]:
+    """The same with their predicted times, of those that take no longer than `enough`."""
+    return list(_proposed(contraction, target, n, enough))
+
+
+def propose_for_threads(
+    contraction: Contraction, target: Target, n: int, asked: int, enough: float = inf
+) -> list[Planned]:
+    """
+    The same, and of `asked` plans those with which threads are done first: with what these wait for each other. For a single one nothing
+    is looked at that takes one core longer than another takes with that.
+    """
+    found = _proposed(contraction, target, max(n, asked), enough, n == 1)
+    plans = [(plan, _with_waiting(plan, contraction, cost, target)) for plan, cost in found]
+    return sorted(plans, key=lambda pair: pair[1].rank)[:n]
+
+
+def _with_waiting(plan: ConvolutionPlan, c: Contraction, alone: Cost, target: Target) -> Cost:
+    waiting = waiting_for_threads(plan, c, alone.seconds, target)
+    return cost_of((*alone.terms, ("waiting for threads", waiting)))
 
 
 def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cost:
@@ -50,10 +77,15 @@ def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cos
 
 
 @lru_cache(maxsize=1024)
-def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
+def _proposed(
+    c: Contraction, target: Target, n: int, enough: float = inf, on_threads: bool = False
+) -> tuple[Planned, ...]:
     """
     What tiles count bounds the time of their plans, before these are made: once the next one's bound is more than the `n`
     best take, these are known. Of the others, a closer bound leaves out most before all terms are predicted.
+
+    Only those are asked for that take no longer than `enough`; and `on_threads`, than the best of them with what threads wait for. Whichever
+    of the `n` is the best with that, it takes no longer: were that best one not among the `n`, they all would take less than it.
     """
     model, halo = Model(c, target), _halo_order(c)
     orders = [(halo, _summed_order(c, halo))]
@@ -65,8 +97,8 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
         if model.extents[axis] > 1
         for some in _tiles_with_lanes(c, model, axis, orders)
     ]
-    found: list[tuple[float, ConvolutionPlan]] = []
-    most = inf
+    found: list[tuple[float, ConvolutionPlan, Cost]] = []
+    most = enough * ROUNDED
     for tile in _by_least(tiles):
         if tile.least > most:
             break
@@ -74,12 +106,19 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
             if model.least(bare, most, hints=False) > most:
                 continue
             plan = with_hints(model, bare)
-            if model.least(plan, most) <= most:
-                found.append((model.cost(plan).seconds, plan))
-                if len(found) >= n:
-                    most = nsmallest(n, (seconds for seconds, _ in found))[-1] * ROUNDED
-    found.sort(key=lambda pair: (pair[0], model.spread(pair[1]), str(pair[1])))
-    return tuple(plan for _, plan in found)[:n]
+            if model.least(plan, most) > most:
+                continue
+            alone = model.cost(plan)
+            if alone.seconds > most:
+                continue
+            found.append((alone.seconds, plan, alone))
+            if on_threads:
+                most = min(most, _with_waiting(plan, c, alone, target).seconds * ROUNDED)
+            if len(found) >= n:
+                slowest = nsmallest(n, (seconds for seconds, *_ in found))[-1]
+                most = min(most, slowest * ROUNDED)
+    found.sort(key=lambda one: (one[0], model.spread(one[1]), str(one[1])))
+    return tuple((plan, alone) for _, plan, alone in found)[:n]
 
 
 class _Tile(NamedTuple):
