@@ -35,8 +35,15 @@ class ConvolutionReads:
         self.has_window = any(self.extents[axis] > 1 for axis in c.window)
         """whether tiles go through a window of several elements; others are set against products"""
         self.traffic = Traffic(c, target)
+        dimensions = {axis: c.left.dimension_of(axis) for axis in self.extents}
+        self.image_subscripts = {
+            axis: None if n is None else c.left.subscripts[n] for axis, n in dimensions.items()
+        }
+        """of each axis the image's subscript that it moves; None where it moves none or several"""
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
+        self._known_reads: dict[tuple[object, ...], float] = {}
+        self._known_of_tiles: dict[tuple[object, ...], tuple[float, float]] = {}
         self._kept_runs: dict[tuple[object, ...], bool] = {}
         self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
 
@@ -128,9 +135,8 @@ class ConvolutionReads:
         else the weights of one place, and each element from the first place that it is used at to the last. 0 where no two places use the
         same. (One register less, and a sum of 28 x 16 went to memory and back for each channel.)
         """
-        row, image = plan.summed[-1], self.c.left
-        dimension = image.dimension_of(row)
-        subscript = None if dimension is None else image.subscripts[dimension]
+        row = plan.summed[-1]
+        subscript = self.image_subscripts[row]
         if subscript is None:
             return 0
         moving = [(a, n) for a, n in plan.tile[:-1] if self.left[a] != 0]
@@ -171,6 +177,13 @@ class ConvolutionReads:
         summed axis runs, again for each of its runs. Of weights and image that stay in L1 together, what the tile before
         has read too is there.
         """
+        order = plan.summed, plan.block, plan.depth, plan.outside, plan.at_a_time
+        key = (plan.tile, plan.packs, plan.halo, plan.written_out, order)
+        if (known := self._known_reads.get(key)) is None:
+            known = self._known_reads[key] = self._find_read(plan)
+        return known
+
+    def _find_read(self, plan: ConvolutionPlan) -> float:
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
         if plan.depth:
@@ -266,11 +279,11 @@ class ConvolutionReads:
         Whether L1 keeps what a tile reads in so many terms along the innermost summed axis, until the next element of the window comes
         to it: pieces of the image whose distance is a multiple of many lines share few sets.
         """
-        if (run := self._run(plan, terms)) > self.near_1:
-            return False
         key = (plan.halo, plan.tile, plan.packs, plan.summed[-1], terms)
         if (known := self._kept_runs.get(key)) is None:
-            known = self._kept_runs[key] = run + self._crowd(plan, terms) <= self.near_1
+            run = self._run(plan, terms)
+            known = run <= self.near_1 and run + self._crowd(plan, terms) <= self.near_1
+            self._kept_runs[key] = known
         return known
 
     def _crowd(self, plan: ConvolutionPlan, terms: int) -> float:
@@ -286,8 +299,12 @@ class ConvolutionReads:
 
     def _touched_by_tile(self, plan: ConvolutionPlan) -> tuple[float, float]:
         """Bytes of image and weights that a tile reads, each of them once."""
-        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
-        return self.touched(plan, self.c.left, every), self.touched(plan, self.c.right, every)
+        key = (plan.tile, plan.packs, plan.halo, plan.summed)
+        if (known := self._known_of_tiles.get(key)) is None:
+            every = tuple([(axis, self.extents[axis]) for axis in plan.summed])
+            image, weights = (self.touched(plan, one, every) for one in (self.c.left, self.c.right))
+            known = self._known_of_tiles[key] = image, weights
+        return known
 
     def terms_of_run(self, plan: ConvolutionPlan) -> int:
         """The iterations of the innermost loop of a sum."""
