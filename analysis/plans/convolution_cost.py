@@ -167,7 +167,7 @@ class Model(ConvolutionCycles):
         is_far = traffic.image * traffic.crowding + block > self.near_2
         return c.statement.reassociates and is_far
 
-    @property
+    @cached_property
     def weights_stay(self) -> bool:
         """Whether L2 keeps all weights."""
         return self._weight_bytes <= self.near_2
@@ -209,7 +209,7 @@ class Model(ConvolutionCycles):
         computing = 2 * self.terms * run / self.rates.tile_near.core
         return self.in_parallel / run * found_anew(computing, len(self.c.streams))
 
-    @property
+    @cached_property
     def _exposed(self) -> float:
         """
         The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window.
@@ -222,13 +222,19 @@ class Model(ConvolutionCycles):
         How often a line of the result comes and goes: once for each tile that has a part of it, where all of the image goes
         by between two of them.
         """
-        parts = (
-            min(self.extents[axis] * self.c.result_bytes, self.line)
-            / (plan.size(axis) * self.c.result_bytes)
-            for axis in self.c.n
-            if self.is_along[axis] and not self.traffic.has_rows_outside(plan)
-        )
+        if self.traffic.has_rows_outside(plan):
+            return 1.0
+        bytes_ = self.c.result_bytes
+        parts = [
+            min(self.extents[axis] * bytes_, self.line) / (plan.size(axis) * bytes_)
+            for axis in self._columns_along
+        ]
         return max(1.0, *parts, 1.0)
+
+    @cached_property
+    def _columns_along(self) -> tuple[int, ...]:
+        """The axes of N along which neighbours are neighbours in the result's memory."""
+        return tuple(axis for axis in self.c.n if self.is_along[axis])
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
@@ -282,7 +288,7 @@ class Model(ConvolutionCycles):
         rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
         return size / rate.core if halo else 0.0
 
-    @property
+    @cached_property
     def coming(self) -> float:
         """Seconds that no arithmetic hides of the weights' coming, with every plan."""
         return self.unhidden * (self._weight_bytes - self._kept_weights) / self.weights_rate

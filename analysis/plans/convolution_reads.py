@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import ceil, gcd, prod
 
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
@@ -42,6 +43,7 @@ class ConvolutionReads:
         """of each axis the image's subscript that it moves; None where it moves none or several"""
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
+        self._known_moving: dict[SizedAxes, tuple[SizedAxes, SizedAxes]] = {}
         self._known_reads: dict[tuple[object, ...], float] = {}
         self._known_of_tiles: dict[tuple[object, ...], tuple[float, float]] = {}
         self._kept_runs: dict[tuple[object, ...], bool] = {}
@@ -348,9 +350,7 @@ class ConvolutionReads:
         unless all of them are whole lines, and lines apart.
         """
         is_right = access is self.c.right
-        moving = self.moving_right if is_right else self.moving_left
-        sizes = tuple([sized for sized in plan.tile if sized[0] in moving])
-        key = (is_right, plan.packs, plan.halo, summed, sizes)
+        key = (is_right, plan.packs, plan.halo, summed, self._moving_sizes(plan.tile)[is_right])
         if (known := self._known_touched.get(key)) is not None:
             return known
         count, run = self.pieces(plan, access, summed)
@@ -359,13 +359,30 @@ class ConvolutionReads:
         self._known_touched[key] = found
         return found
 
+    def _moving_sizes(self, tile: SizedAxes) -> tuple[SizedAxes, SizedAxes]:
+        """Of a tile's axes with their sizes those that move the image, and those that move the weights."""
+        if (known := self._known_moving.get(tile)) is None:
+            both = (self.moving_left, self.moving_right)
+            left, right = (tuple([s for s in tile if s[0] in moving]) for moving in both)
+            known = self._known_moving[tile] = left, right
+        return known
+
     def _is_in_lines(self, plan: ConvolutionPlan, access: Access, run: int) -> bool:
         """Whether pieces of so many bytes begin with a line each, as an operand itself does."""
-        bytes_, subscripts = self.c.facts.element_bytes(access), access.subscripts
-        if plan.halo or any(one is None or one.constant for one in subscripts):
+        begin = self._lines_begin[access is self.c.right]
+        return begin and not plan.halo and run % self.line == 0
+
+    @cached_property
+    def _lines_begin(self) -> tuple[bool, bool]:
+        """Whether what is at least a line apart of the image, and of the weights, is whole lines apart, and their first elements are read."""
+        return self._begins_lines(self.c.left), self._begins_lines(self.c.right)
+
+    def _begins_lines(self, access: Access) -> bool:
+        if any(one is None or one.constant for one in access.subscripts):
             return False
-        steps = [self.step(plan.halo, access, axis) * bytes_ for axis in self.extents]
-        return not any(n % self.line for n in (run, *(step for step in steps if step >= self.line)))
+        bytes_ = self.c.facts.element_bytes(access)
+        steps = [self.step((), access, axis) * bytes_ for axis in self.extents]
+        return not any(step % self.line for step in steps if step >= self.line)
 
     def image_lines(self, plan: ConvolutionPlan) -> int:
         """The lines of the image that a tile reads for one term, if its pieces begin lines."""

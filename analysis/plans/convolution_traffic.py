@@ -45,6 +45,7 @@ class Traffic:
         self.images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
         self._entries = prod(self.extents[a] for a in c.batch)
         self._known: dict[tuple[int, int, int, int, bool, Kept, float], Coming] = {}
+        self._known_plans: dict[tuple[object, ...], Coming] = {}
         self._known_counts: dict[SizedAxes, tuple[int, int]] = {}
 
     def _used(self, access: Access) -> float:
@@ -160,6 +161,12 @@ class Traffic:
 
     def coming(self, plan: ConvolutionPlan) -> Coming:
         """What comes from beyond L2 with a plan."""
+        order = plan.halo, plan.outside, plan.at_a_time, plan.depth, plan.summed[-1]
+        if (known := self._known_plans.get((plan.tile, order))) is None:
+            known = self._known_plans[plan.tile, order] = self._of_plan(plan)
+        return known
+
+    def _of_plan(self, plan: ConvolutionPlan) -> Coming:
         parts = self.parts(plan), self.depths(plan)
         goes = (self.tiles(plan), *parts, self.has_rows_outside(plan))
         key = (self.blocks(plan), *goes, self._kept(plan), self._image_taken(plan))
