@@ -267,8 +267,7 @@ class Model(ConvolutionCycles):
         Seconds in which so many bytes come from L2 for each tile. What prefetchers do not follow is waited for by lines, with the
         addresses of their pages.
         """
-        sizes = plan.sizes
-        tiles = prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.parallel])
+        tiles = self.traffic.every_tile(plan)
         seconds = tiles * from_l2 / self.rates.read_l2.core + self._sums_moved(plan)
         if not self.is_scattered(plan):
             return seconds

@@ -44,6 +44,7 @@ class ConvolutionReads:
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
         self._known_moving: dict[SizedAxes, tuple[SizedAxes, SizedAxes]] = {}
+        self._known_loaded: dict[tuple[bool, SizedAxes, bool], float] = {}
         self._known_reads: dict[tuple[object, ...], float] = {}
         self._known_of_tiles: dict[tuple[object, ...], tuple[float, float]] = {}
         self._kept_runs: dict[tuple[object, ...], bool] = {}
@@ -118,7 +119,10 @@ class ConvolutionReads:
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> float:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(plan.sizes, plan, access).values
+        key = (access is self.c.right, plan.tile, plan.packs)
+        if (known := self._known_loaded.get(key)) is None:
+            known = self._known_loaded[key] = self._loads(plan.sizes, plan, access).values
+        return known
 
     def _loads(self, sizes: Mapping[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
         """The same for a tile of some sizes, and the instructions for them."""

@@ -46,7 +46,7 @@ class Traffic:
         self._entries = prod(self.extents[a] for a in c.batch)
         self._known: dict[tuple[int, int, int, int, bool, Kept, float], Coming] = {}
         self._known_plans: dict[tuple[object, ...], Coming] = {}
-        self._known_counts: dict[SizedAxes, tuple[int, int]] = {}
+        self._known_counts: dict[SizedAxes, tuple[int, int, int]] = {}
 
     def _used(self, access: Access) -> float:
         """Bytes of an operand in the lines that are used: of strided rows and columns, others are between them."""
@@ -93,12 +93,17 @@ class Traffic:
         """In how many parts tiles use the image, or each part of it that all weights go by for."""
         return self._counts(plan)[1] // self.parts(plan)
 
-    def _counts(self, plan: ConvolutionPlan) -> tuple[int, int]:
-        """How many tiles there are along all axes of N, and along all of M."""
+    def every_tile(self, plan: ConvolutionPlan) -> int:
+        """How many tiles there are."""
+        return self._counts(plan)[2]
+
+    def _counts(self, plan: ConvolutionPlan) -> tuple[int, int, int]:
+        """How many tiles there are along all axes of N, along all of M, and in all."""
         if (known := self._known_counts.get(plan.tile)) is None:
-            along = self._tiles_along
-            n, m = (prod([along(plan, axis) for axis in axes]) for axes in (self.c.n, self.c.m))
-            known = self._known_counts[plan.tile] = n, m
+            c, along = self.c, self._tiles_along
+            every = (c.n, c.m, c.batch)
+            n, m, batch = (prod([along(plan, axis) for axis in axes]) for axes in every)
+            known = self._known_counts[plan.tile] = n, m, n * m * batch
         return known
 
     def parts(self, plan: ConvolutionPlan) -> int:
