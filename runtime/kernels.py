@@ -38,20 +38,12 @@ from ..frozen import frozen
 from ..lowering.emit import EmittedKernels, emit_kernels
 from ..universe import make_context
 from .codegen import CodeGenerator
+from .kernel_processes import IMPORTS, OPERATIONS
 from .objects import KIND as OBJECTS
 from .objects import object_key
 from .side_by_side import Workers, WorkersAhead, process_count, progress, workers
 
 KIND = "kernels"
-
-_IMPORTS = ("stepwell.tuning.rules", "stepwell.runtime.kernel_imports")
-"""What processes load while they have no work yet."""
-
-OPERATIONS = 16
-"""
-Operations of a program that make enough kernels to keep a process busy for longer than it takes to start, about a
-second: a kernel is some three operations, and compiled in a quarter of one.
-"""
 
 
 @frozen
@@ -132,11 +124,6 @@ class CompiledKernels:
         declare_kernels(make_context(), module, interfaces)
 
 
-def kernel_workers_ahead(operations: int) -> WorkersAhead:
-    """What `kernel_workers` starts for a program of so many operations, which others will follow."""
-    return WorkersAhead(process_count(operations // OPERATIONS), __name__, *_IMPORTS)
-
-
 @contextmanager
 def kernel_workers(program: ModuleOp, ahead: WorkersAhead | None = None) -> Generator[Workers]:
     """
@@ -148,7 +135,7 @@ def kernel_workers(program: ModuleOp, ahead: WorkersAhead | None = None) -> Gene
     )
     started = [] if ahead is None else ahead.taken()
     more = process_count(count, len(started))
-    with workers(more, __name__, *_IMPORTS, started=started) as processes:
+    with workers(more, *IMPORTS, started=started) as processes:
         yield processes
 
 

@@ -20,7 +20,7 @@ from stepwell.frontend import tracing
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.emit import emit_llvm
-from stepwell.runtime import kernels, side_by_side
+from stepwell.runtime import kernel_processes, kernels, side_by_side
 from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.kernels import CompiledKernels, compile_kernels
 from stepwell.runtime.side_by_side import Workers
@@ -99,7 +99,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             return []
 
     monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)
-    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: found.append(n) or Ahead())
+    monkeypatch.setattr(
+        kernel_processes, "kernel_workers_ahead", lambda n: found.append(n) or Ahead()
+    )
     return found
 
 
