@@ -20,7 +20,7 @@ from stepwell.frontend import tracing
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.emit import emit_llvm
-from stepwell.runtime import kernel_processes, side_by_side
+from stepwell.runtime import kernel_processes, kernels, side_by_side
 from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.kernels import CompiledKernels, compile_kernels
 from stepwell.runtime.side_by_side import Workers
