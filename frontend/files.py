@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..cache.folder import compiled_store
-from ..cache.store import key_of
+from ..cache.store import Store, key_of
 from ..cache.version import compiler_version
 from ..errors import StepwellError
 from ..spelling import did_you_mean
@@ -94,23 +94,52 @@ class MappedFile:
             )
         return self._contents
 
+    @property
+    def has_digest(self) -> bool:
+        """Whether the digest is known without reading much: not that of a large file which no process has kept."""
+        return self._place_of_digest is None or self._kept is not None
+
     @cached_property
     def digest(self) -> str:
         """
         The SHA-256 of the contents. That of a large file is kept for the next process, unless it was written to just now:
         another change might leave it with the same times.
         """
-        store = compiled_store() if len(self._contents) >= _LARGE_BYTES else None
-        if store is None or self._state is None:
-            return sha256(self.contents).hexdigest()
-        key = key_of(compiler_version(), str(self.path.resolve()), repr(self._state))
-        kept = store.read(_KIND, key)
-        if kept is not None and not _changed(self.path, self._state):
-            return kept.decode()
-        digest = sha256(self.contents).hexdigest()
+        return self._digest_of(self.contents) if self._kept is None else self._kept
+
+    def read(self) -> bytes:
+        """A copy of the contents, of which the digest is known then: neither is made by the interpreter's thread alone."""
+        data = read_bytes(self.path) if self._state is not None else bytes(self.contents)
+        _ = self.contents  # raises where it is not what was read
+        if "digest" not in self.__dict__:
+            self.__dict__["digest"] = self._digest_of(data)
+        return data
+
+    def _digest_of(self, contents: bytes | mmap) -> str:
+        digest = sha256(contents).hexdigest()
+        if self._place_of_digest is None or self._state is None:
+            return digest
         if time.time_ns() - max(self._state[2:]) > _SETTLED_NANOSECONDS:
+            store, key = self._place_of_digest
             store.write(_KIND, key, digest.encode())
         return digest
+
+    @cached_property
+    def _kept(self) -> str | None:
+        """The digest that an earlier process has kept, if the file is still as it was."""
+        if self._place_of_digest is None or self._state is None:
+            return None
+        store, key = self._place_of_digest
+        kept = store.read(_KIND, key)
+        return None if kept is None or _changed(self.path, self._state) else kept.decode()
+
+    @cached_property
+    def _place_of_digest(self) -> tuple[Store, str] | None:
+        """Where that of a large file is kept."""
+        store = compiled_store() if len(self._contents) >= _LARGE_BYTES else None
+        if store is None or self._state is None:
+            return None
+        return store, key_of(compiler_version(), str(self.path.resolve()), repr(self._state))
 
 
 _KIND = "files"

@@ -94,6 +94,24 @@ def _check_mapping(given: object, what: str) -> None:
         )
 
 
+def _read_beside(file: MappedFile) -> bytes | None:
+    """
+    The contents of a file that was not read before, whose digest is then known. What reads models is loaded meanwhile: neither
+    reading nor the digest takes the interpreter. None where the system allows no more threads.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+    from importlib import import_module
+
+    with ThreadPoolExecutor(1) as beside:
+        try:
+            read = beside.submit(file.read)
+        except RuntimeError:
+            return None
+        with suppress(ImportError):  # what is missing is said where it is needed
+            import_module("stepwell.frontend.onnx.reading")
+        return read.result()
+
+
 def load_model(
     path: Path,
     shapes: Mapping[str, Sequence[int] | int],
@@ -105,10 +123,12 @@ def load_model(
 
     file = MappedFile(path)
     check_model_size(len(file.contents), path)
+    read = _read_beside(file) if options.cache and not file.has_digest else None
     places = places_of(file, shapes, constants) if options.cache else None
 
     ahead: list[WorkersAhead] = []
     is_known = places is not None and places.is_known
+    read = None if is_known else read
 
     def imported() -> ModuleOp:
         from concurrent.futures import ThreadPoolExecutor
@@ -116,14 +136,15 @@ def load_model(
         from .onnx.package import require_onnx
 
         require_onnx(str(path))
+        data = bytes(file.contents) if read is None else read
+        if not is_known and options.schedule and not options.is_quick:
+            from ..runtime.kernel_processes import kernel_workers_ahead
+            from .onnx.wire import node_count
+
+            ahead.append(kernel_workers_ahead(node_count(data)))
         from .onnx.reading import model_of
 
-        data = bytes(file.contents)
         model = model_of(data, path)
-        if not is_known and options.schedule and not options.is_quick:
-            from ..runtime.kernels import kernel_workers_ahead
-
-            ahead.append(kernel_workers_ahead(len(model.proto.graph.node)))
         from .onnx.importer import import_model
         from .onnx.tensor_places import note_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..analysis.level import Level
@@ -240,14 +241,14 @@ class Lowered:
                 found = self._found(place, chosen)
                 if found is not None:
                     return found
-            from ..runtime.jit import compile_module
-
             kernels: CompiledKernels | None = None
             with self._pages_ahead() as pages:
                 if self._is_scheduled_by_rules():
                     module, kernels, steps = self._with_kernels(chosen, threads)
                 else:
                     module, steps = self._for_threads(threads)
+                from ..runtime.jit import compile_module
+
                 start = time.perf_counter()
                 executable = compile_module(
                     module,
@@ -323,7 +324,8 @@ class Lowered:
         from ..cache.folder import compiled_store
         from ..driver.pipelines import lower_to
         from ..runtime.codegen import CodeGenerator
-        from ..runtime.kernels import compile_kernels, kernel_workers
+        from ..runtime.engine import load_thread_functions_ahead
+        from ..runtime.kernel_processes import kernel_workers, load_what_compiles
         from ..runtime.threads import checked_threads
 
         number = checked_threads(threads)
@@ -331,8 +333,12 @@ class Lowered:
         store = compiled_store() if options.cache else None
         ahead, self._workers = self._workers, None
         with kernel_workers(self._at(self.level), ahead) as workers:
-            with predicting_by(workers.answers):
+            if workers.processes and options.threads != 1:
+                load_thread_functions_ahead()
+            with predicting_by(partial(workers.answers, beside=load_what_compiles)):
                 module, steps = self._loops(options)
+            from ..runtime.kernels import compile_kernels
+
             kernels = compile_kernels(module, options, CodeGenerator.of(target), store, workers)
         kernels.declare(module)
         lowered = lower_to(module, Level.LLVM, options, unscheduled=True)

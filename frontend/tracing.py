@@ -52,7 +52,9 @@ class Trace(Recording):
     ) -> tuple[Tensor, ...]:
         self._operations += 1
         if self._operations == LONG and self._kernels_apart:
-            from ..runtime.kernels import kernel_workers_ahead  # late: few functions are long
+            from ..runtime.kernel_processes import (
+                kernel_workers_ahead,
+            )  # late: few functions are long
 
             self.workers = kernel_workers_ahead(LONG)
         return super().record(make, *args, **kwargs)

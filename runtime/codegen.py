@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import StepwellError
@@ -63,12 +64,21 @@ class CodeGenerator(NamedTuple):
             return machine.emit_object(module)
 
     def _machine(self) -> binding.TargetMachine:
-        return target_machine(self.triple, self.cpu, self.features, 0 if self.quick else 3)
+        return _machine_of(self.triple, self.cpu, self.features, 0 if self.quick else 3)
 
     def _module(
         self, text: str, machine: binding.TargetMachine
     ) -> AbstractContextManager[binding.ModuleRef]:
         return parsed(text, machine) if self.quick else optimised(text, machine)
+
+
+@lru_cache(maxsize=16)
+def _machine_of(triple: str, cpu: str, features: str, opt: int) -> binding.TargetMachine:
+    """
+    As of `target_machine`, one for all modules: LLVM sets up what it knows of a processor for each machine anew, which takes as long as the
+    code of a small kernel. All calls of LLVM are under llvmlite's lock.
+    """
+    return target_machine(triple, cpu, features, opt)
 
 
 @contextmanager

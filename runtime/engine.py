@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..background import try_start
 from ..cache.folder import compiled_store
 from ..cache.store import Store
 from ..errors import StepwellError
@@ -215,6 +216,19 @@ def _thread_functions() -> Mapping[str, int]:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: reset(0))
     return addresses
+
+
+def load_thread_functions_ahead() -> None:
+    """
+    Let a thread load what compiled code calls for OpenMP's functions, which LLVM compiles without the interpreter unless it is kept: a
+    program that will call them is not compiled yet.
+    """
+
+    def load() -> None:
+        with suppress(Exception), _thread_lock:  # who needs them says what is wrong
+            _thread_functions()
+
+    try_start(threading.Thread(target=load))
 
 
 def link_for_good(

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +17,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from ..analysis.levels import Level
-from ..analysis.operations import operations_in
 from ..cache.store import Store, key_of
 from ..cache.version import compiler_version
 from ..driver.garbage import collector_paused
@@ -40,18 +38,9 @@ from ..universe import make_context
 from .codegen import CodeGenerator
 from .objects import KIND as OBJECTS
 from .objects import object_key
-from .side_by_side import Workers, WorkersAhead, process_count, progress, workers
+from .side_by_side import Workers, progress
 
 KIND = "kernels"
-
-_IMPORTS = ("stepwell.tuning.rules", "stepwell.runtime.kernel_imports")
-"""What processes load while they have no work yet."""
-
-OPERATIONS = 16
-"""
-Operations of a program that make enough kernels to keep a process busy for longer than it takes to start, about a
-second: a kernel is some three operations, and compiled in a quarter of one.
-"""
 
 
 @frozen
@@ -130,26 +119,6 @@ class CompiledKernels:
         """Leave only declarations of the kernels in their program, and calls of what was compiled."""
         interfaces = {function: kernel.interface for function, kernel in self.kernels.items()}
         declare_kernels(make_context(), module, interfaces)
-
-
-def kernel_workers_ahead(operations: int) -> WorkersAhead:
-    """What `kernel_workers` starts for a program of so many operations, which others will follow."""
-    return WorkersAhead(process_count(operations // OPERATIONS), __name__, *_IMPORTS)
-
-
-@contextmanager
-def kernel_workers(program: ModuleOp, ahead: WorkersAhead | None = None) -> Generator[Workers]:
-    """
-    Processes to compile the kernels of a program with, at the graph or te level: as many as it has work for and the
-    machine has free processors for. They start while the program is on its way to loops, unless they started `ahead` of it.
-    """
-    count = (
-        sum(isinstance(op.parent_op(), func.FuncOp) for op in operations_in(program)) // OPERATIONS
-    )
-    started = [] if ahead is None else ahead.taken()
-    more = process_count(count, len(started))
-    with workers(more, __name__, *_IMPORTS, started=started) as processes:
-        yield processes
 
 
 def compile_kernels(

@@ -32,6 +32,9 @@ _PAUSE_SECONDS = 1e-3
 _LOOK_SECONDS = 0.02
 """Between two looks whether there are jobs still for a process that is not ready: no call waits for one longer than that."""
 
+_COLLECTING = 1 / 12
+"""The part of the time of jobs that it takes about to collect what they leave."""
+
 _PATIENCE_SECONDS = 20.0
 """After so long nobody compiles any more what was traced."""
 
@@ -53,9 +56,10 @@ class Workers:
         done: Callable[[JobT, AnswerT], object],
         *,
         leaves_garbage: bool = True,
+        beside: Callable[[], object] = lambda: None,
     ) -> None:
         """
-        Call a function of a module with each job, in order, here and in the processes.
+        Call a function of a module with each job, in order, here and in the processes, and here `beside` before.
 
         Jobs and answers can be pickled. `done` is called in this thread or in others. A process is given nothing before it
         has imported its modules. What a process did not answer is done here, where an error is one that says why. An
@@ -67,8 +71,9 @@ class Workers:
                 for process in self.processes:
                     with suppress(RuntimeError):  # of a system that allows no more threads
                         pool.submit(self._feed, work, process)
+                beside()
                 if self._ready and leaves_garbage:
-                    work.do_here(work.left, but=len(self.processes))
+                    work.do_here_until(len(self.processes), _COLLECTING)
                     collect_youngest()
                 work.do_here(work.left)
             except BaseException:
@@ -77,14 +82,22 @@ class Workers:
                 raise
         work.do_here(work.failed)
 
-    def answers(self, function: Callable[[JobT], AnswerT], jobs: Sequence[JobT]) -> list[AnswerT]:
-        """What a function of a module returns for each job, none of which leaves garbage; as of `run`."""
+    def answers(
+        self,
+        function: Callable[[JobT], AnswerT],
+        jobs: Sequence[JobT],
+        beside: Callable[[], object] = lambda: None,
+    ) -> list[AnswerT]:
+        """
+        What a function of a module returns for each job, none of which leaves garbage; as of `run`. `beside` is called in this
+        thread first, while processes have begun.
+        """
         found: dict[int, AnswerT] = {}
 
         def done(job: JobT, answer: AnswerT) -> None:
             found[id(job)] = answer
 
-        self.run(function, jobs, done, leaves_garbage=False)
+        self.run(function, jobs, done, leaves_garbage=False, beside=beside)
         return [found[id(job)] for job in jobs]
 
     def kill(self) -> None:
@@ -118,15 +131,30 @@ class _Work(Generic[JobT, AnswerT]):
         self.left = deque(jobs)
         self.failed: deque[JobT] = deque()
 
-    def do_here(self, jobs: deque[JobT], but: int = 0) -> None:
-        """Do these jobs in this thread, but for so many."""
-        while len(jobs) > but:
-            try:
-                job = jobs.popleft()
-            except IndexError:
-                return  # another thread has taken the last one
-            self._done(job, self._function(job))
-            collect_much()
+    def do_here(self, jobs: deque[JobT]) -> None:
+        """Do these jobs in this thread."""
+        while jobs:
+            self._do_first(jobs)
+
+    def _do_first(self, jobs: deque[JobT]) -> None:
+        """Do the first of these jobs in this thread, if another one has not taken the last one meanwhile."""
+        try:
+            job = jobs.popleft()
+        except IndexError:
+            return
+        self._done(job, self._function(job))
+        collect_much()
+
+    def do_here_until(self, processes: int, part: float) -> None:
+        """Do jobs in this thread until others do what is left in about this part of the time that it took."""
+        start = time.perf_counter()
+        while len(self.left) > processes:
+            before = time.perf_counter()
+            self._do_first(self.left)
+            now = time.perf_counter()
+            # The last jobs are the small ones.
+            if (now - before) * len(self.left) <= part * (now - start) * processes:
+                return
 
     def feed(self, process: subprocess.Popen[bytes]) -> None:
         """Let a process do jobs until none are left, or it ends."""

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute
 from ...dialects.combiner import Combiner
 from ...dialects.dtypes import bit_width, is_float, significand_bits
 from ...frozen import frozen
+from ...lazy import cached_property
 from .inlining import can_inline, read_through
 from .kernel import Access, Home, KernelFacts, Statement, Subscript
 
@@ -48,11 +49,11 @@ class Contraction:
     finished: int | None
     computed: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def statement(self) -> Statement:
         return self.facts.statements[self.number]
 
-    @property
+    @cached_property
     def result(self) -> Access:
         return self.statement.write
 
@@ -70,16 +71,16 @@ class Contraction:
         accesses = (self.left, self.right, self.result)
         return all(access.is_permutation and not access.is_guarded for access in accesses)
 
-    @property
+    @cached_property
     def parallel(self) -> tuple[int, ...]:
         """The axes of the result."""
         return tuple(sorted((*self.batch, *self.m, *self.n)))
 
-    @property
+    @cached_property
     def left_bytes(self) -> int:
         return self.facts.element_bytes(self.left)
 
-    @property
+    @cached_property
     def right_bytes(self) -> int:
         return self.facts.element_bytes(self.right)
 
@@ -119,7 +120,7 @@ class Contraction:
     def _element(self, access: Access) -> Attribute:
         return self.facts.buffers[access.buffer].element
 
-    @property
+    @cached_property
     def result_bytes(self) -> int:
         return self.facts.element_bytes(self.result)
 
@@ -162,7 +163,7 @@ class Contraction:
             and swapped == self.right
         )
 
-    @property
+    @cached_property
     def streams(self) -> tuple[int, ...]:
         """
         The buffers that a tile goes to, or has to do with when it is finished, element by element and where rows of it

@@ -154,7 +154,7 @@ class Access:
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        return without_hash(self)
+        return without_known(self)
 
     def moves_along(self, axis: int) -> bool:
         """Whether the element may differ from one iteration of the axis to the next."""
@@ -182,8 +182,17 @@ class Access:
 
     def dimension_of(self, axis: int) -> int | None:
         """The buffer's dimension whose subscript an axis moves; None when it moves none or several."""
-        found = [n for n, s in enumerate(self.subscripts) if s is not None and s.coefficients[axis]]
-        return found[0] if len(found) == 1 else None
+        known = self._dimensions
+        if axis not in known:
+            moved = (s is not None and s.coefficients[axis] for s in self.subscripts)
+            found = [n for n, moves in enumerate(moved) if moves]
+            known[axis] = found[0] if len(found) == 1 else None
+        return known[axis]
+
+    @cached_property
+    def _dimensions(self) -> dict[int, int | None]:
+        """What `dimension_of` has answered."""
+        return {}
 
 
 def widest_number(operations: Iterable[Operation]) -> int:
@@ -292,7 +301,7 @@ class KernelFacts:
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        return without_hash(self)
+        return without_known(self)
 
     def stride(self, access: Access, axis: int) -> int | None:
         """
@@ -349,9 +358,9 @@ class KernelFacts:
         ]
 
 
-def without_hash(facts: Access | KernelFacts) -> dict[str, Any]:
-    """What is pickled of facts that remember their hash: strings, and None, have another one in another process."""
-    return {name: value for name, value in facts.__dict__.items() if name != "_hash"}
+def without_known(facts: Access | KernelFacts) -> dict[str, Any]:
+    """What is pickled of facts that remember their hash, among other things: strings, and None, have another one in another process."""
+    return {name: value for name, value in facts.__dict__.items() if not name.startswith("_")}
 
 
 def distributed(facts: KernelFacts) -> KernelFacts:

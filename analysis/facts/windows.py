@@ -8,7 +8,6 @@ channels to sum over, so that each element of the image is used a few times only
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from ...frozen import frozen
 from ...lazy import cached_property
@@ -34,11 +33,11 @@ class WindowReduction:
     initialised: int | None
     finished: int | None
 
-    @property
+    @cached_property
     def statement(self) -> Statement:
         return self.facts.statements[self.number]
 
-    @property
+    @cached_property
     def result(self) -> Access:
         return self.statement.write
 
@@ -66,9 +65,16 @@ class WindowReduction:
 
     def extent(self, *axes: int) -> int:
         """The product of the axes' extents, which are numbers: reductions of others are not found."""
+        extents, product = self._extents, 1
+        for axis in axes:
+            product *= extents[axis]
+        return product
+
+    @cached_property
+    def _extents(self) -> tuple[int, ...]:
         extents = self.statement.extents
         assert extents is not None, "a reduction over windows has static extents"
-        return prod(extents[axis] for axis in axes)
+        return extents
 
     def taps(self, axis: int) -> tuple[int, ...]:
         """The axes of the window that share the image's subscript with an axis of the result."""
@@ -89,6 +95,13 @@ class WindowReduction:
 
     def leaves(self, axis: int) -> bool:
         """Whether the image's subscript that moves with an axis of the result goes beyond the image, or may do so."""
+        return self._leaves[axis]
+
+    @cached_property
+    def _leaves(self) -> Sequence[bool]:
+        return [self._may_leave(axis) for axis in range(len(self.statement.axes))]
+
+    def _may_leave(self, axis: int) -> bool:
         dimension = self.image.dimension_of(axis)
         if dimension is None or not self.image.is_guarded:
             return False
@@ -102,6 +115,17 @@ class WindowReduction:
 
     def reach(self, axis: int, size: int) -> int:
         """How many different indices of the image so many neighbours along an axis of the result read."""
+        known = self._reaches
+        if (axis, size) not in known:
+            known[axis, size] = self._find_reach(axis, size)
+        return known[axis, size]
+
+    @cached_property
+    def _reaches(self) -> dict[tuple[int, int], int]:
+        """What `reach` has answered."""
+        return {}
+
+    def _find_reach(self, axis: int, size: int) -> int:
         dimension = self.image.dimension_of(axis)
         subscript = None if dimension is None else self.image.subscripts[dimension]
         if subscript is None:

@@ -20,10 +20,12 @@ from ...frozen import replaced
 from ...targets.target import Target
 from ..facts import Contraction, Home
 from .convolution_bound import Bound, Counted, Numbers
-from .convolution_cost import MOST_VECTORS, WRITTEN_OUT, Model
+from .convolution_cost import MOST_VECTORS, Model
+from .convolution_cycles import WRITTEN_OUT
 from .convolution_hints import with_hints
 from .convolution_plan import ConvolutionPlan, SizedAxes
-from .cost import Cost
+from .convolution_threads import waiting_for_threads
+from .cost import Cost, cost_of
 from .terms_written_out import LINES_AT_ONCE
 
 LEAST_TERMS = 64
@@ -31,6 +33,8 @@ LEAST_TERMS = 64
 
 MOST_WRITTEN_OUT = 128
 """Multiply-adds of a row of the window that are written out for its masks at most."""
+
+Planned: TypeAlias = tuple[ConvolutionPlan, Cost]
 
 Order: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Of the dimensions of the image's padded copy, none where there is no copy, and of the summed axes."""
@@ -41,7 +45,31 @@ ROUNDED = 1 + 1e-9
 
 def propose(contraction: Contraction, target: Target, n: int = 1) -> list[ConvolutionPlan]:
     """The `n` plans of least predicted time, cheapest first; none where no axis of the result fits vector lanes."""
-    return list(_proposed(contraction, target, n))
+    return [plan for plan, _ in propose_with_costs(contraction, target, n)]
+
+
+def propose_with_costs(
+    contraction: Contraction, target: Target, n: int = 1, enough: float = inf
+) -> list[Planned]:
+    """The same with their predicted times, of those that take no longer than `enough`."""
+    return list(_proposed(contraction, target, n, enough))
+
+
+def propose_for_threads(
+    contraction: Contraction, target: Target, n: int, asked: int, enough: float = inf
+) -> list[Planned]:
+    """
+    The same, and of `asked` plans those with which threads are done first: with what these wait for each other. For a single one nothing
+    is looked at that takes one core longer than another takes with that.
+    """
+    found = _proposed(contraction, target, max(n, asked), enough, n == 1)
+    plans = [(plan, _with_waiting(plan, contraction, cost, target)) for plan, cost in found]
+    return sorted(plans, key=lambda pair: pair[1].rank)[:n]
+
+
+def _with_waiting(plan: ConvolutionPlan, c: Contraction, alone: Cost, target: Target) -> Cost:
+    waiting = waiting_for_threads(plan, c, alone.seconds, target)
+    return cost_of((*alone.terms, ("waiting for threads", waiting)))
 
 
 def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cost:
@@ -50,10 +78,15 @@ def cost(plan: ConvolutionPlan, contraction: Contraction, target: Target) -> Cos
 
 
 @lru_cache(maxsize=1024)
-def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, ...]:
+def _proposed(
+    c: Contraction, target: Target, n: int, enough: float = inf, on_threads: bool = False
+) -> tuple[Planned, ...]:
     """
     What tiles count bounds the time of their plans, before these are made: once the next one's bound is more than the `n`
     best take, these are known. Of the others, a closer bound leaves out most before all terms are predicted.
+
+    Only those are asked for that take no longer than `enough`; and `on_threads`, than the best of them with what threads wait for. Whichever
+    of the `n` is the best with that, it takes no longer: were that best one not among the `n`, they all would take less than it.
     """
     model, halo = Model(c, target), _halo_order(c)
     orders = [(halo, _summed_order(c, halo))]
@@ -65,21 +98,28 @@ def _proposed(c: Contraction, target: Target, n: int) -> tuple[ConvolutionPlan, 
         if model.extents[axis] > 1
         for some in _tiles_with_lanes(c, model, axis, orders)
     ]
-    found: list[tuple[float, ConvolutionPlan]] = []
-    most = inf
+    found: list[tuple[float, ConvolutionPlan, Cost]] = []
+    most = enough * ROUNDED
     for tile in _by_least(tiles):
         if tile.least > most:
             break
-        for bare in _plans(c, model, tile, orders):
+        for bare in _plans(c, model, tile, orders, most):
             if model.least(bare, most, hints=False) > most:
                 continue
             plan = with_hints(model, bare)
-            if model.least(plan, most) <= most:
-                found.append((model.cost(plan).seconds, plan))
-                if len(found) >= n:
-                    most = nsmallest(n, (seconds for seconds, _ in found))[-1] * ROUNDED
-    found.sort(key=lambda pair: (pair[0], model.spread(pair[1]), str(pair[1])))
-    return tuple(plan for _, plan in found)[:n]
+            if model.least(plan, most) > most:
+                continue
+            alone = model.cost(plan)
+            if alone.seconds > most:
+                continue
+            found.append((alone.seconds, plan, alone))
+            if on_threads:
+                most = min(most, _with_waiting(plan, c, alone, target).seconds * ROUNDED)
+            if len(found) >= n:
+                slowest = nsmallest(n, (seconds for seconds, *_ in found))[-1]
+                most = min(most, slowest * ROUNDED)
+    found.sort(key=lambda one: (one[0], model.spread(one[1]), str(one[1])))
+    return tuple((plan, alone) for _, plan, alone in found)[:n]
 
 
 class _Tile(NamedTuple):
@@ -94,6 +134,8 @@ class _Tile(NamedTuple):
     packs: bool
     left_first: bool
     """whether the right operand's vectors are no fewer than what is loaded of the left one"""
+    of_orders: tuple[tuple[float, float], ...]
+    """what they take at least in each order where places of the window share nothing, and if they do"""
 
     @property
     def sized_axes(self) -> SizedAxes:
@@ -110,12 +152,16 @@ class _Tiles(NamedTuple):
     sizes: Numbers
     packs: bool
     left_first: np.ndarray[Any, np.dtype[np.bool_]]
+    of_orders: tuple[tuple[Numbers, Numbers], ...]
 
     def tile(self, number: int) -> _Tile:
         sizes = tuple(self.sizes[number].astype(int).tolist())
         left_first = bool(self.left_first[number])
         least = float(self.least[number])
-        return _Tile(least, self.lanes, self.others, sizes, self.packs, left_first)
+        of_orders = tuple(
+            [(float(apart[number]), float(any_[number])) for apart, any_ in self.of_orders]
+        )
+        return _Tile(least, self.lanes, self.others, sizes, self.packs, left_first, of_orders)
 
 
 def _by_least(tiles: Sequence[_Tiles]) -> Iterator[_Tile]:
@@ -164,8 +210,9 @@ def _tiles_with_lanes(
         fits = used <= registers
         sizes, found = sizes[fits], Counted(*(numbers[fits] for numbers in found))
         left_first = found.left <= found.right
-        least = np.min([bound.seconds(sizes, found) for bound in bounds], axis=0)
-        yield _Tiles(least, lanes, others, sizes, packs, left_first)
+        of_orders = tuple(bound.apart_and_together(sizes, found) for bound in bounds)
+        least = np.min([least for _, least in of_orders], axis=0)
+        yield _Tiles(least, lanes, others, sizes, packs, left_first, of_orders)
 
 
 def _can_pack_rows(c: Contraction, model: Model, lanes: int) -> bool:
@@ -192,31 +239,42 @@ def _is_crowded(c: Contraction, sizes: SizedAxes) -> bool:
 
 
 def _plans(
-    c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order]
+    c: Contraction, model: Model, tile: _Tile, orders: Sequence[Order], most: float
 ) -> Iterator[ConvolutionPlan]:
     """
     The plans that have a tile, without hints: with a copy of the image in its border, and without where no term outside is left, or masks say which
-    lanes are inside.
+    lanes are inside. Those whose bounds are more than the `most` that is asked for are not among them.
     """
     sizes = tile.sized_axes if tile.left_first else _with_columns_inside(tile.sized_axes, c)
     is_alone = model.is_window_alone
     skips = () if is_alone else model.padding.skipped(dict(sizes), tile.lanes[0])
-    beyond = frozenset[int]() if is_alone else model.padding.beyond(skips)
-    for halo, summed in orders:
+    for (halo, summed), (apart, least) in zip(orders, tile.of_orders, strict=True):
+        if least > most:
+            continue
         is_read = not halo and len(orders) > 1
         packs = tile.packs and (tile.lanes[0] in c.n or _is_crowded(c, sizes))
         plan = ConvolutionPlan(
             sizes, summed, halo, packs, is_alone, model.result_is_far, skips=skips
         )
+        beyond = model.padding.beyond(skips) if is_read and not is_alone else frozenset[int]()
         if is_read and (is_alone or beyond):
             plan = replaced(plan, masked=True)
             if is_alone or not model.has_masks(plan, beyond):
                 continue
-        orders_of_terms = (*_with_window_inside(model, plan), *_with_rows_written_out(model, plan))
-        for ordered in (plan, *orders_of_terms):
-            for block in _blocks(model, ordered):
-                for each in (*_orders(c, model, ordered), *_in_depths(model, ordered)):
-                    yield replaced(each, block=block) if block != each.block else each
+        ordered = [*_with_rows_written_out(model, plan)]
+        if apart <= most:
+            ordered = [plan, *_with_window_inside(model, plan), *ordered]
+        for one in ordered:
+            if apart <= most or one.shares_row:
+                yield from _in_blocks(c, model, one)
+
+
+def _in_blocks(c: Contraction, model: Model, plan: ConvolutionPlan) -> Iterator[ConvolutionPlan]:
+    """The same with blocks of channels, and in the orders of its tiles."""
+    several = [*_orders(c, model, plan), *_in_depths(model, plan)]
+    for block in _blocks(model, plan):
+        for each in several:
+            yield replaced(each, block=block) if block != each.block else each
 
 
 def _blocks(model: Model, plan: ConvolutionPlan) -> Iterator[int]:

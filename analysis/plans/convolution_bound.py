@@ -62,6 +62,11 @@ class Bound:
 
     def seconds(self, sizes: Numbers, counted: Counted) -> Numbers:
         """Of tiles of these sizes, of which `counted` is known."""
+        _, together = self.apart_and_together(sizes, counted)
+        return together
+
+    def apart_and_together(self, sizes: Numbers, counted: Counted) -> tuple[Numbers, Numbers]:
+        """The same where no places of a row of the window share what tiles load of the image, and with any plan."""
         model = self.model
         from_l2 = self._read_from_l2(sizes)
         axis, wide = self.lanes
@@ -70,17 +75,25 @@ class Bound:
         tiles = alone * -(-model.extents[axis] // wide) * np.ceil(extents / sizes).prod(axis=1)
         reading = tiles * from_l2 / model.rates.read_l2.core
         whole = model.in_parallel / self.inside / counted.rows
-        computing = whole * self._tile_cycles(sizes, counted, from_l2) / model.clock
-        together = np.maximum(computing + model.coming, reading)
-        return together + model.unhidden_near * reading + model.besides(self.packs, self.halo)
+        besides = model.unhidden_near * reading + model.besides(self.packs, self.halo)
 
-    def _tile_cycles(self, sizes: Numbers, counted: Counted, from_l2: Numbers) -> Numbers:
-        """Cycles of tiles at least for which so many bytes come from L2. Terms written out may share all loads."""
+        def seconds(shared: Numbers | None) -> Numbers:
+            computing = whole * self._tile_cycles(counted, from_l2, shared) / model.clock
+            return np.maximum(computing + model.coming, reading) + besides
+
+        apart, shared = seconds(None), self._shared(sizes)
+        return apart, apart if shared is None else seconds(shared)
+
+    def _tile_cycles(self, counted: Counted, from_l2: Numbers, part: Numbers | None) -> Numbers:
+        """
+        Cycles of tiles at least for which so many bytes come from L2, and of whose loads of the image terms share all but this part. Those
+        of a window alone may share all loads.
+        """
         model, core = self.model, self.model.core
         rows, one, other = counted.rows, self.left, self.right
         left, right = counted.left / one.values, counted.right / other.values
         kept = 0.0 if model.is_window_alone else 1.0
-        shared = self._shared(sizes)
+        shared = 1.0 if part is None else part
         of_row = model.loaded_of_places(*self.lanes, self._row) if self._has_row else 1.0
         whole = kept * (shared * left * one.vectors * of_row + right * other.vectors)
         single = kept * (shared * left * one.elements + right * other.elements)
@@ -121,14 +134,16 @@ class Bound:
     def _has_row(self) -> bool:
         return self._row in self.model.c.window
 
-    def _shared(self, sizes: Numbers) -> Numbers:
-        """The part of what tiles load of the image that is left where the places of a row of the window share it, if registers allow."""
-        model, part, row = self.model, np.ones(len(sizes)), self._row
-        dimension = model.c.left.dimension_of(row)
-        subscript = None if dimension is None else model.c.left.subscripts[dimension]
+    def _shared(self, sizes: Numbers) -> Numbers | None:
+        """
+        The part of what tiles load of the image that is left where the places of a row of the window share it, if registers allow; None
+        where they share nothing.
+        """
+        model, row = self.model, self._row
+        subscript = model.image_subscripts[row]
         if subscript is None or not self._has_row or self.lanes[0] not in model.c.n:
-            return part
-        by, places = subscript.coefficients, model.extents[row]
+            return None
+        by, places, part = subscript.coefficients, model.extents[row], np.ones(len(sizes))
         for axis, size in zip(self.others, sizes.T, strict=True):
             if by[axis]:
                 reach = (size - 1) * abs(by[axis]) + (places - 1) * abs(by[row]) + 1

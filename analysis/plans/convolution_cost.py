@@ -7,45 +7,20 @@ loads, what comes from L2 and beyond it, and the copies.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from itertools import product
 from math import inf, prod
 
 from ...lazy import cached_property
-from ...targets.core import Number
 from ...targets.estimates import L2_CYCLES, TLB_CYCLES
 from ...targets.target import Target
-from ..cost import name_cost
 from ..facts import Contraction, Home
-from .contraction_problem import is_finish_written_out
-from .convolution_padding import Padding
-from .convolution_plan import ConvolutionPlan, Loads
-from .convolution_residence import ConvolutionResidence
-from .cost import (
-    TRANSLATED,
-    Cost,
-    cost_of,
-    cycles_per_second,
-    ending_cycles,
-    found_anew,
-    issued,
-    issuing,
-    mixed,
-    split_cycles,
-    unhidden_part,
-)
-from .turned_tiles import least_turning, turning_cycles
+from .convolution_cycles import ConvolutionCycles
+from .convolution_plan import ConvolutionPlan
+from .cost import TRANSLATED, Cost, cost_of, found_anew, mixed
 
 MOST_VECTORS = 4
 """Vectors along the axis in lanes at most, as for products."""
-
-WRITTEN_OUT = 32
-"""Terms of a sum over a window alone that are written out, at most: 5 x 5 are, and 7 x 7 would be much code."""
-
-FORESEEN = 32
-"""Iterations of a loop whose end a core foresees: the jumps before it, which it goes by, are a few dozens."""
 
 STREAMS = 32
 """
@@ -54,40 +29,12 @@ Optimization Reference Manual, "Data Prefetching".)
 """
 
 
-class Model(ConvolutionResidence):
+class Model(ConvolutionCycles):
     """The sizes and rates that all plans of one convolution on one target share."""
 
     def __init__(self, c: Contraction, target: Target):
         super().__init__(c, target)
-        is_alone = all(axis in c.window or self.extents[axis] == 1 for axis in c.k)
-        self.is_window_alone = is_alone and self.terms <= WRITTEN_OUT
-        """whether there are no channels to add up, as in depthwise convolutions, and few terms"""
-        self.padding = Padding(c)
-        self.is_along = {a: c.stride(c.result, a) == 1 for a in self.extents}
-        """of each axis whether neighbours along it are neighbours in the result's memory"""
-        self.clock = cycles_per_second(target)
-        self.unhidden, self.issued = unhidden_part(target), issued(target)
-        self.waits_at_ports = self.has_window and not self.is_window_alone
-        """whether what operands take of L1 is set against the multiply-adds of each term: of products the probed tile says all of it"""
-        self.unhidden_near = 0.0 if self.waits_at_ports else self.unhidden
-        """the part of what comes from L2 that arithmetic does not hide, beside that"""
-        self.across = split_cycles(target)
-        """cycles that a tile waits for a vector that lies across two lines; None where such a vector takes a load port twice"""
-        self.parallel = c.parallel
-        self.in_parallel = prod(self.extents[a] for a in self.parallel)
         self._known_places: dict[tuple[object, ...], int] = {}
-        after: Sequence[int] = () if c.finished is None else c.facts.nest(c.finished)
-        counted = [pair for number in after for pair in c.facts.statements[number].operations]
-        finishing = sum(count * name_cost(name) for name, count in counted)
-        self.finishing = finishing / self.core.fma_ports
-        """cycles in which a vector is finished"""
-        self.is_finish_written_out = is_finish_written_out(c)
-        """whether tiles that leave across their lanes go there in registers"""
-
-    def summed(self, plan: ConvolutionPlan) -> float:
-        """The terms of an element that are not left out, on average."""
-        inside = self.padding.inside
-        return self.terms * prod([inside[axis] for axis, _ in plan.skips])
 
     def cost(self, plan: ConvolutionPlan) -> Cost:
         from_l2 = self.read_from_l2(plan)
@@ -110,7 +57,7 @@ class Model(ConvolutionResidence):
         alone = prod(self.extents[axis] for axis in self.parallel if axis not in plan.sizes)
         parts = [
             [
-                (count, axis, size)
+                (count, size)
                 for count, size in (
                     (self.extents[axis] // whole, whole),
                     (1, self.extents[axis] % whole),
@@ -121,9 +68,8 @@ class Model(ConvolutionResidence):
         ]
         cycles = 0.0
         for part in product(*parts):
-            count = prod(number for number, _, _ in part)
-            sizes = {axis: size for _, axis, size in part}
-            cycles += count * self._tile_cycles(plan, sizes, from_l2, exact=True)
+            counts, sizes = zip(*part, strict=True)
+            cycles += prod(counts) * self.tile_cycles(plan, sizes, from_l2, exact=True)
         return alone * cycles / self.clock
 
     def least(self, plan: ConvolutionPlan, enough: float = inf, *, hints: bool = True) -> float:
@@ -136,10 +82,10 @@ class Model(ConvolutionResidence):
         ends before the longest of them.
         """
         extents = self.extents
-        sizes = {axis: min(size, extents[axis]) for axis, size in plan.tile}
-        tiles = self.in_parallel / prod(sizes.values())
+        sizes = tuple([min(size, extents[axis]) for axis, size in plan.tile])
+        tiles = self.in_parallel / prod(sizes)
         from_l2 = self.read_from_l2(plan)
-        cycles = self._tile_cycles(plan, sizes, from_l2, exact=False, hints=hints)
+        cycles = self.tile_cycles(plan, sizes, from_l2, exact=False, hints=hints)
         computing = tiles * cycles / self.clock
         others = self._packing(plan.packs) + self.copying(plan.halo)
         if self._writing:
@@ -147,156 +93,9 @@ class Model(ConvolutionResidence):
         if computing + others > enough:
             return computing + others
         reading = self._reading(plan, from_l2)
-        streaming = self._streaming(plan, computing) if hints else self.coming
+        streaming = (self._streaming if hints else self._streaming_at_least)(plan, computing)
         together = max(computing + streaming, reading)
         return together + self.unhidden_near * reading + others
-
-    def _tile_cycles(
-        self,
-        plan: ConvolutionPlan,
-        sizes: dict[int, int],
-        from_l2: float,
-        *,
-        exact: bool,
-        hints: bool = True,
-    ) -> float:
-        """
-        Cycles of a tile of some sizes, for which so many bytes come from L2. Those in which it leaves are `exact`, or the least that each of
-        any number of rows takes. Without `hints`, those of the plan are left out, and what waits where there are none.
-        """
-        core, c = self.core, self.c
-        vectors = -(-sizes[plan.lanes] // self.lanes)
-        lanes = plan.lanes
-        rows = prod([size for axis, size in sizes.items() if axis != lanes])
-        left, right = self._loads(sizes, plan, c.left), self._loads(sizes, plan, c.right)
-        left = left._replace(vectors=left.vectors * self.loaded_of_row(plan))
-        part = self.shared(plan, sizes)
-        of_weights = 1.0 if plan.shares_row else part
-        whole, single = (
-            part * left.vectors + of_weights * right.vectors,
-            part * left.elements + of_weights * right.elements,
-        )
-        # A load whose line is not in L1 takes a port again when that has come.
-        single += part * left.elements * self.demand_miss_ratio(plan) if hints else 0.0
-        shuffles = part * left.shuffles + of_weights * right.shuffles
-        blends = part * left.vectors * self.masked_part(plan)
-        # A hint takes a port as a line does, which is there then.
-        asked = self.hints_of_term(plan, sizes[lanes], right) if hints else 0.0
-        lines = from_l2 / self.terms / self.line + asked
-        instruction = self.part(sizes[lanes])
-        splits = instruction * part * left.vectors * self.split_part(plan)
-        # What waits for a load by a mask is its blend, and not the multiply-adds.
-        waiting = max(0.0, splits - instruction * blends)
-        across = 0.0 if self.across is None else waiting * self.across
-        twice = splits if self.across is None else 0.0
-        adding = rows * vectors + shuffles
-        adding = max(adding / core.fma_ports, (adding + blends) / (core.fma_ports + core.add_ports))
-        adding *= instruction
-        if self.waits_at_ports:
-            loading = core.loading_cycles(instruction * whole + twice, 0.0, single)
-            step = mixed(adding, loading + lines / core.load_ports)
-        else:
-            loading = core.loading_cycles(instruction * whole + twice, lines, single)
-            step = max(adding, loading)
-        if not plan.written_out:
-            step = max(step, core.fma_latency + 1)
-        sums = rows * vectors
-        begun = sums + shuffles + whole + single + asked
-        if any(self.may_be_folded(one, one.values, sums) for one in (left, right)):
-            begun -= sums * self.used_once(plan, sizes)
-        step = issuing(step, begun, self.issued)
-        step += across
-        ending = core.mispredict * self._unforeseen_ends(plan)
-        if plan.depth:
-            leaves = ending_cycles(core, rows, instruction * vectors)
-            ending += self.traffic.depths(plan) * (
-                leaves + rows * instruction * vectors / core.load_ports
-            )
-        else:
-            ending += ending_cycles(core, rows * self.is_along[lanes], instruction * vectors)
-        if not self.is_along[lanes]:
-            ending += vectors * self._leaving(rows, sizes, sizes[lanes], exact)
-        return self.summed(plan) * step + ending
-
-    def _leaving(self, rows: int, sizes: Mapping[int, int], wide: int, exact: bool) -> float:
-        """
-        Cycles in which a tile leaves across its lanes, for each vector of a row: turned, from the registers that it is in or from the stack, or by
-        elements. What finishes it with what is read along columns is computed for each piece of a column; all else in rows, which is not charged.
-        """
-        lanes, bytes_ = min(wide, self.lanes), self.c.result_bytes
-        elements = prod(size for axis, size in sizes.items() if self.is_along[axis])
-        stays = self.is_finish_written_out and elements > 1
-        through = 0.0 if stays else rows / self.core.store_ports
-        if not exact:
-            return through + rows * least_turning(self.core, lanes, bytes_)
-        work = self.finishing if len(self.c.streams) > 1 else 0.0
-        return through + rows / elements * turning_cycles(self.core, elements, lanes, bytes_, work)
-
-    def _unforeseen_ends(self, plan: ConvolutionPlan) -> float:
-        """How often a loop over channels ends before a tile's sum does: for each element of the window, or each row of it."""
-        run, row = self.terms_of_run(plan), 1
-        if plan.window_inside:
-            run, row = self.extents[plan.summed[-2]], run
-        if plan.written_out or not (plan.block or run > FORESEEN):
-            return 0.0
-        part = self.written_out_part(plan) if plan.window_inside else 1.0
-        part = 0.0 if plan.has_whole_row else part
-        ends = self.terms / run * (part + (1 - part) / row)
-        return ends if plan.block else ends - self.traffic.depths(plan)
-
-    def written_out_part(self, plan: ConvolutionPlan) -> float:
-        """The part of the tiles in which an axis of the window is written out, as terms outside of the image are left out there."""
-        written = [pair for pair in plan.skips if plan.is_skip_written_out(pair[1])]
-        if not written:
-            return 0.0
-        (pair,) = written
-        tiles = -(-self.extents[pair[1]] // plan.size(pair[1]))
-        return min(1.0, sum(self.padding.short_ends(pair)) / tiles)
-
-    def shared(self, plan: ConvolutionPlan, sizes: Mapping[int, int] | None = None) -> float:
-        """
-        The part of a tile's loads of the image that are left where terms written out share them: all, or those of a row of the window. Of a
-        whole tile if no sizes are given.
-        """
-        part = 1.0
-        for size, step, taps in self._sharing(plan, plan.sizes if sizes is None else sizes):
-            reach = 1 + sum((extent - 1) * apart for extent, apart in taps)
-            uses = size * prod(extent for extent, apart in taps if apart)
-            part *= min((size - 1) * step + reach, uses) / uses
-        return part
-
-    def may_be_folded(self, one: Loads, values: Number, sums: Number) -> Number | bool:
-        """
-        Whether a tile's loads of one operand, so many values, may be parts of its multiply-adds, which so many sums have one each of: with AVX-512,
-        where each value is for one of them.
-        """
-        return (values == sums) * (self.core.vector_bits >= 512 and not one.shuffles)
-
-    def used_once(self, plan: ConvolutionPlan, sizes: Mapping[int, int]) -> float:
-        """
-        Of what a tile of some sizes would load of the image if terms shared nothing, the part that one of them uses alone: such a load may be
-        part of its multiply-add, and those that are shared are instructions of their own.
-        """
-        return prod([_alone(*shared) for shared in self._sharing(plan, sizes)])
-
-    def _sharing(
-        self, plan: ConvolutionPlan, sizes: Mapping[int, int]
-    ) -> Iterator[tuple[int, int, tuple[tuple[int, int], ...]]]:
-        """
-        For each axis of a tile along which terms written out may share the image: the tile's size, how far apart neighbours are there, and the
-        extents of these terms' axes with the distances of their neighbours.
-        """
-        c = self.c
-        if not (plan.written_out or plan.shares_row):
-            return
-        written = plan.summed[-1:] if plan.shares_row else c.window
-        for axis, size in sizes.items():
-            dimension = c.left.dimension_of(axis)
-            subscript = None if dimension is None else c.left.subscripts[dimension]
-            if axis == plan.lanes or subscript is None:
-                continue
-            by = subscript.coefficients
-            yield size, by[axis], tuple([(self.extents[k], by[k]) for k in written])
 
     def _streaming(self, plan: ConvolutionPlan, computing: float) -> float:
         """
@@ -321,6 +120,15 @@ class Model(ConvolutionResidence):
             first = computing / tiles / self.runs_of_line(plan)
             waiting = max(waiting, weights / self.weights_rate - first)
         return waiting + self.unhidden * coming + mixed(computing, unforeseen) - computing
+
+    def _streaming_at_least(self, plan: ConvolutionPlan, computing: float) -> float:
+        """The same with any hints: of an image that prefetchers follow, these change nothing."""
+        if self.is_scattered(plan):
+            return self.coming
+        weights, image, _, _ = self.traffic.coming(plan)
+        weights, image = weights - self._kept_weights, image - self._image_bytes + self._far_image
+        coming = weights / self.weights_rate + image / self._beyond_l2
+        return max(0.0, coming - computing) + self.unhidden * coming
 
     def _demand_misses(self, plan: ConvolutionPlan) -> float:
         """
@@ -359,7 +167,7 @@ class Model(ConvolutionResidence):
         is_far = traffic.image * traffic.crowding + block > self.near_2
         return c.statement.reassociates and is_far
 
-    @property
+    @cached_property
     def weights_stay(self) -> bool:
         """Whether L2 keeps all weights."""
         return self._weight_bytes <= self.near_2
@@ -401,7 +209,7 @@ class Model(ConvolutionResidence):
         computing = 2 * self.terms * run / self.rates.tile_near.core
         return self.in_parallel / run * found_anew(computing, len(self.c.streams))
 
-    @property
+    @cached_property
     def _exposed(self) -> float:
         """
         The part of the result's coming and going that no arithmetic hides: as of what comes from L2, for tiles that go through a window.
@@ -414,13 +222,19 @@ class Model(ConvolutionResidence):
         How often a line of the result comes and goes: once for each tile that has a part of it, where all of the image goes
         by between two of them.
         """
-        parts = (
-            min(self.extents[axis] * self.c.result_bytes, self.line)
-            / (plan.size(axis) * self.c.result_bytes)
-            for axis in self.c.n
-            if self.is_along[axis] and not self.traffic.has_rows_outside(plan)
-        )
+        if self.traffic.has_rows_outside(plan):
+            return 1.0
+        bytes_ = self.c.result_bytes
+        parts = [
+            min(self.extents[axis] * bytes_, self.line) / (plan.size(axis) * bytes_)
+            for axis in self._columns_along
+        ]
         return max(1.0, *parts, 1.0)
+
+    @cached_property
+    def _columns_along(self) -> tuple[int, ...]:
+        """The axes of N along which neighbours are neighbours in the result's memory."""
+        return tuple(axis for axis in self.c.n if self.is_along[axis])
 
     def _from_l2(self, plan: ConvolutionPlan, computing: float, from_l2: float) -> float:
         """Seconds of waiting for operands that tiles read from L2. A part of it is not hidden by any arithmetic."""
@@ -453,8 +267,7 @@ class Model(ConvolutionResidence):
         Seconds in which so many bytes come from L2 for each tile. What prefetchers do not follow is waited for by lines, with the
         addresses of their pages.
         """
-        sizes = plan.sizes
-        tiles = prod([-(-self.extents[axis] // sizes.get(axis, 1)) for axis in self.parallel])
+        tiles = self.traffic.every_tile(plan)
         seconds = tiles * from_l2 / self.rates.read_l2.core + self._sums_moved(plan)
         if not self.is_scattered(plan):
             return seconds
@@ -474,7 +287,7 @@ class Model(ConvolutionResidence):
         rate = self.rates.copy_l2 if is_near else self.rates.copy_l3
         return size / rate.core if halo else 0.0
 
-    @property
+    @cached_property
     def coming(self) -> float:
         """Seconds that no arithmetic hides of the weights' coming, with every plan."""
         return self.unhidden * (self._weight_bytes - self._kept_weights) / self.weights_rate
@@ -482,11 +295,3 @@ class Model(ConvolutionResidence):
     def besides(self, packs: bool, halo: Sequence[int]) -> float:
         """Seconds beside the tiles that every plan takes."""
         return self._exposed * self._writing + self._packing(packs) + self.copying(halo)
-
-
-@lru_cache(maxsize=1024)
-def _alone(size: int, step: int, taps: tuple[tuple[int, int], ...]) -> float:
-    """Of the uses of elements by `size` places, `step` apart, each through a window, the part that are the only ones of theirs."""
-    offsets = [sum(at) for at in product(*(range(0, n * by, by) for n, by in taps if by))]
-    uses = Counter(place * step + offset for place in range(size) for offset in offsets)
-    return sum(count == 1 for count in uses.values()) / uses.total()

@@ -28,6 +28,7 @@ class Padding:
         extents = found.statement.extents
         assert extents is not None, "reductions over windows have static extents"
         self._extents = extents
+        self._known_inside: dict[tuple[tuple[int, int], int], bool] = {}
         self._rows: dict[int, int] = {}
         """of axes of the window whose terms may be left out the axis of the result that shares their subscript"""
         self.inside: dict[int, float] = {}
@@ -56,10 +57,17 @@ class Padding:
 
     def is_written_out(self, pair: tuple[int, int], sizes: Mapping[int, int]) -> bool:
         """Whether tiles have several rows, and all but the first and the last one of them are inside of the image."""
-        axis, row = pair
-        size, extent = sizes.get(row, 1), self._extents[row]
+        size = sizes.get(pair[1], 1)
         if size == 1:
             return False
+        if (known := self._known_inside.get((pair, size))) is None:
+            known = self._known_inside[pair, size] = self._is_inside_between(pair, size)
+        return known
+
+    def _is_inside_between(self, pair: tuple[int, int], size: int) -> bool:
+        """Whether all tiles of so many rows but the first and the last one are inside."""
+        axis, row = pair
+        extent = self._extents[row]
         tiles = -(-extent // size)
         ends = (size, min((tiles - 1) * size, extent) - 1)
         return tiles <= 2 or all(

@@ -178,4 +178,5 @@ class Loads(NamedTuple):
 
     def times(self, factor: float) -> Loads:
         """Of so many vectors or elements as many times."""
-        return Loads(*(factor * number for number in self))
+        values, vectors, elements, shuffles = self
+        return Loads(factor * values, factor * vectors, factor * elements, factor * shuffles)

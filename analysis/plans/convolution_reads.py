@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import ceil, gcd, prod
 
+from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Access, Contraction
 from .convolution_plan import ConvolutionPlan, Loads, SizedAxes
@@ -35,8 +36,17 @@ class ConvolutionReads:
         self.has_window = any(self.extents[axis] > 1 for axis in c.window)
         """whether tiles go through a window of several elements; others are set against products"""
         self.traffic = Traffic(c, target)
+        dimensions = {axis: c.left.dimension_of(axis) for axis in self.extents}
+        self.image_subscripts = {
+            axis: None if n is None else c.left.subscripts[n] for axis, n in dimensions.items()
+        }
+        """of each axis the image's subscript that it moves; None where it moves none or several"""
         self._steps: dict[tuple[object, ...], int] = {}
         self._known_touched: dict[tuple[object, ...], float] = {}
+        self._known_moving: dict[SizedAxes, tuple[SizedAxes, SizedAxes]] = {}
+        self._known_loaded: dict[tuple[bool, SizedAxes, bool], float] = {}
+        self._known_reads: dict[tuple[object, ...], float] = {}
+        self._known_of_tiles: dict[tuple[object, ...], tuple[float, float]] = {}
         self._kept_runs: dict[tuple[object, ...], bool] = {}
         self._known_loads: dict[tuple[bool, tuple[int, int], bool], Loads] = {}
 
@@ -109,7 +119,10 @@ class ConvolutionReads:
 
     def loaded(self, plan: ConvolutionPlan, access: Access) -> float:
         """Vectors, or broadcast elements, of an operand that a tile uses for one term."""
-        return self._loads(plan.sizes, plan, access).values
+        key = (access is self.c.right, plan.tile, plan.packs)
+        if (known := self._known_loaded.get(key)) is None:
+            known = self._known_loaded[key] = self._loads(plan.sizes, plan, access).values
+        return known
 
     def _loads(self, sizes: Mapping[int, int], plan: ConvolutionPlan, access: Access) -> Loads:
         """The same for a tile of some sizes, and the instructions for them."""
@@ -128,9 +141,8 @@ class ConvolutionReads:
         else the weights of one place, and each element from the first place that it is used at to the last. 0 where no two places use the
         same. (One register less, and a sum of 28 x 16 went to memory and back for each channel.)
         """
-        row, image = plan.summed[-1], self.c.left
-        dimension = image.dimension_of(row)
-        subscript = None if dimension is None else image.subscripts[dimension]
+        row = plan.summed[-1]
+        subscript = self.image_subscripts[row]
         if subscript is None:
             return 0
         moving = [(a, n) for a, n in plan.tile[:-1] if self.left[a] != 0]
@@ -171,6 +183,13 @@ class ConvolutionReads:
         summed axis runs, again for each of its runs. Of weights and image that stay in L1 together, what the tile before
         has read too is there.
         """
+        order = plan.summed, plan.block, plan.depth, plan.outside, plan.at_a_time
+        key = (plan.tile, plan.packs, plan.halo, plan.written_out, order)
+        if (known := self._known_reads.get(key)) is None:
+            known = self._known_reads[key] = self._find_read(plan)
+        return known
+
+    def _find_read(self, plan: ConvolutionPlan) -> float:
         if plan.written_out:
             return 0.0  # the one channel's image has just been copied, into L1
         if plan.depth:
@@ -266,11 +285,11 @@ class ConvolutionReads:
         Whether L1 keeps what a tile reads in so many terms along the innermost summed axis, until the next element of the window comes
         to it: pieces of the image whose distance is a multiple of many lines share few sets.
         """
-        if (run := self._run(plan, terms)) > self.near_1:
-            return False
         key = (plan.halo, plan.tile, plan.packs, plan.summed[-1], terms)
         if (known := self._kept_runs.get(key)) is None:
-            known = self._kept_runs[key] = run + self._crowd(plan, terms) <= self.near_1
+            run = self._run(plan, terms)
+            known = run <= self.near_1 and run + self._crowd(plan, terms) <= self.near_1
+            self._kept_runs[key] = known
         return known
 
     def _crowd(self, plan: ConvolutionPlan, terms: int) -> float:
@@ -286,8 +305,12 @@ class ConvolutionReads:
 
     def _touched_by_tile(self, plan: ConvolutionPlan) -> tuple[float, float]:
         """Bytes of image and weights that a tile reads, each of them once."""
-        every = tuple((axis, self.extents[axis]) for axis in plan.summed)
-        return self.touched(plan, self.c.left, every), self.touched(plan, self.c.right, every)
+        key = (plan.tile, plan.packs, plan.halo, plan.summed)
+        if (known := self._known_of_tiles.get(key)) is None:
+            every = tuple([(axis, self.extents[axis]) for axis in plan.summed])
+            image, weights = (self.touched(plan, one, every) for one in (self.c.left, self.c.right))
+            known = self._known_of_tiles[key] = image, weights
+        return known
 
     def terms_of_run(self, plan: ConvolutionPlan) -> int:
         """The iterations of the innermost loop of a sum."""
@@ -331,9 +354,7 @@ class ConvolutionReads:
         unless all of them are whole lines, and lines apart.
         """
         is_right = access is self.c.right
-        moving = self.moving_right if is_right else self.moving_left
-        sizes = tuple([sized for sized in plan.tile if sized[0] in moving])
-        key = (is_right, plan.packs, plan.halo, summed, sizes)
+        key = (is_right, plan.packs, plan.halo, summed, self._moving_sizes(plan.tile)[is_right])
         if (known := self._known_touched.get(key)) is not None:
             return known
         count, run = self.pieces(plan, access, summed)
@@ -342,13 +363,30 @@ class ConvolutionReads:
         self._known_touched[key] = found
         return found
 
+    def _moving_sizes(self, tile: SizedAxes) -> tuple[SizedAxes, SizedAxes]:
+        """Of a tile's axes with their sizes those that move the image, and those that move the weights."""
+        if (known := self._known_moving.get(tile)) is None:
+            both = (self.moving_left, self.moving_right)
+            left, right = (tuple([s for s in tile if s[0] in moving]) for moving in both)
+            known = self._known_moving[tile] = left, right
+        return known
+
     def _is_in_lines(self, plan: ConvolutionPlan, access: Access, run: int) -> bool:
         """Whether pieces of so many bytes begin with a line each, as an operand itself does."""
-        bytes_, subscripts = self.c.facts.element_bytes(access), access.subscripts
-        if plan.halo or any(one is None or one.constant for one in subscripts):
+        begin = self._lines_begin[access is self.c.right]
+        return begin and not plan.halo and run % self.line == 0
+
+    @cached_property
+    def _lines_begin(self) -> tuple[bool, bool]:
+        """Whether what is at least a line apart of the image, and of the weights, is whole lines apart, and their first elements are read."""
+        return self._begins_lines(self.c.left), self._begins_lines(self.c.right)
+
+    def _begins_lines(self, access: Access) -> bool:
+        if any(one is None or one.constant for one in access.subscripts):
             return False
-        steps = [self.step(plan.halo, access, axis) * bytes_ for axis in self.extents]
-        return not any(n % self.line for n in (run, *(step for step in steps if step >= self.line)))
+        bytes_ = self.c.facts.element_bytes(access)
+        steps = [self.step((), access, axis) * bytes_ for axis in self.extents]
+        return not any(step % self.line for step in steps if step >= self.line)
 
     def image_lines(self, plan: ConvolutionPlan) -> int:
         """The lines of the image that a tile reads for one term, if its pieces begin lines."""

@@ -68,12 +68,12 @@ class ConvolutionResidence(ConvolutionReads):
         """Whether weights leave L2 between calls, and are more than the image: few tiles share each of them."""
         return self.result_is_far and self._weight_bytes > self._image_bytes
 
-    @property
+    @cached_property
     def _far_image(self) -> float:
         """The bytes of the image that are not in L2 when a call begins."""
         return self._far_share * self._image_bytes
 
-    @property
+    @cached_property
     def _kept_weights(self) -> float:
         """The bytes of weights that are in L2 when a call begins."""
         return (1 - self._far_share) * self._weight_bytes

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...lazy import cached_property
 from ...targets.target import Target
 from ..facts import Access, Contraction
-from .convolution_plan import ConvolutionPlan
+from .convolution_plan import ConvolutionPlan, SizedAxes
 from .cost import bytes_taken, lost_part, round_up
 
 
@@ -45,6 +45,8 @@ class Traffic:
         self.images_apart = prod(self.extents[a] for a in c.batch if c.left.moves_along(a))
         self._entries = prod(self.extents[a] for a in c.batch)
         self._known: dict[tuple[int, int, int, int, bool, Kept, float], Coming] = {}
+        self._known_plans: dict[tuple[object, ...], Coming] = {}
+        self._known_counts: dict[SizedAxes, tuple[int, int, int]] = {}
 
     def _used(self, access: Access) -> float:
         """Bytes of an operand in the lines that are used: of strided rows and columns, others are between them."""
@@ -85,15 +87,28 @@ class Traffic:
 
     def blocks(self, plan: ConvolutionPlan) -> int:
         """In how many blocks tiles use the weights."""
-        return prod([self._tiles_along(plan, axis) for axis in self.c.n])
+        return self._counts(plan)[0]
 
     def tiles(self, plan: ConvolutionPlan) -> int:
         """In how many parts tiles use the image, or each part of it that all weights go by for."""
-        return prod([self._tiles_along(plan, axis) for axis in self.c.m]) // self.parts(plan)
+        return self._counts(plan)[1] // self.parts(plan)
+
+    def every_tile(self, plan: ConvolutionPlan) -> int:
+        """How many tiles there are."""
+        return self._counts(plan)[2]
+
+    def _counts(self, plan: ConvolutionPlan) -> tuple[int, int, int]:
+        """How many tiles there are along all axes of N, along all of M, and in all."""
+        if (known := self._known_counts.get(plan.tile)) is None:
+            c, along = self.c, self._tiles_along
+            every = (c.n, c.m, c.batch)
+            n, m, batch = (prod([along(plan, axis) for axis in axes]) for axes in every)
+            known = self._known_counts[plan.tile] = n, m, n * m * batch
+        return known
 
     def parts(self, plan: ConvolutionPlan) -> int:
         """Of how many parts of the image one after the other all weights go by, while tiles go through one."""
-        if self.has_rows_outside(plan):
+        if not plan.outside or self.has_rows_outside(plan):
             return 1
         return prod([self._parts_along(plan, axis) for axis in plan.outside])
 
@@ -108,12 +123,10 @@ class Traffic:
 
     def has_rows_outside(self, plan: ConvolutionPlan) -> bool:
         """Whether all blocks of weights go by for each tile."""
+        if not plan.outside or plan.at_a_time:
+            return False
         inside = (axis for axis in self.c.m if axis not in plan.outside)
-        return (
-            bool(plan.outside)
-            and not plan.at_a_time
-            and all(self._tiles_along(plan, axis) == 1 for axis in inside)
-        )
+        return all(self._tiles_along(plan, axis) == 1 for axis in inside)
 
     def pages_written(self, plan: ConvolutionPlan) -> float:
         """
@@ -153,6 +166,12 @@ class Traffic:
 
     def coming(self, plan: ConvolutionPlan) -> Coming:
         """What comes from beyond L2 with a plan."""
+        order = plan.halo, plan.outside, plan.at_a_time, plan.depth, plan.summed[-1]
+        if (known := self._known_plans.get((plan.tile, order))) is None:
+            known = self._known_plans[plan.tile, order] = self._of_plan(plan)
+        return known
+
+    def _of_plan(self, plan: ConvolutionPlan) -> Coming:
         parts = self.parts(plan), self.depths(plan)
         goes = (self.tiles(plan), *parts, self.has_rows_outside(plan))
         key = (self.blocks(plan), *goes, self._kept(plan), self._image_taken(plan))
@@ -165,7 +184,7 @@ class Traffic:
         What L2 has to keep. Pieces of channels fall into few sets in images whose sides are powers of two; a copy of the image is taken to
         have none that do.
         """
-        level_2, tiles = self.core.cache(2), prod(self._tiles_along(plan, a) for a in self.c.m)
+        level_2, tiles = self.core.cache(2), self._counts(plan)[1]
         size = self.image / self.images_apart / tiles / self.depths(plan)
         steps = self._summed_steps
         channels = max(steps, key=steps.__getitem__, default=None)

@@ -6,6 +6,7 @@ when they choose.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import nsmallest
 from math import inf
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ from ..facts import (
     only_contraction,
 )
 from ..partitioning import is_shared
-from . import contraction, convolution, convolution_threads, dot_products, row_blocks, rows, windows
+from . import contraction, convolution, dot_products, row_blocks, rows, windows
 from .contraction_copies import CODE_TWICE
 from .contraction_plan import ContractionPlan
 from .convolution_plan import ConvolutionPlan
@@ -79,7 +80,8 @@ def contraction_plans(
             ]
     direct = only_contraction(facts, find_convolutions(facts))
     if direct is not None and not direct.computed and _may_be_direct(direct):
-        found += _convolutions(direct, target, n)
+        enough = nsmallest(n, (cost.rank for _, cost in found))[-1] if len(found) >= n else inf
+        found += _convolutions(direct, target, n, enough)
     if product is not None:
         found += _in_parts(product, target)
     return sorted(found, key=lambda pair: pair[1].rank)[:n]
@@ -115,18 +117,15 @@ def _of_part(
 
 
 def _convolutions(
-    direct: Contraction, target: Target, n: int
+    direct: Contraction, target: Target, n: int, enough: float
 ) -> list[tuple[ConvolutionPlan, Cost]]:
-    """Plans of direct convolution: `n`, or some more where what threads wait for each other tells them apart."""
-    waits = target.cores > 1 and is_shared(direct.facts)
-    found: list[tuple[ConvolutionPlan, Cost]] = []
-    for plan in convolution.propose(direct, target, max(n, ASKED) if waits else n):
-        cost = convolution.cost(plan, direct, target)
-        if waits:
-            waiting = convolution_threads.waiting_for_threads(plan, direct, cost.seconds, target)
-            cost = cost_of((*cost.terms, ("waiting for threads", waiting)))
-        found.append((plan, cost))
-    return found
+    """
+    Plans of direct convolution that take no longer than `enough`: `n`, or the best of some more where what threads wait for each other
+    tells them apart.
+    """
+    if target.cores > 1 and is_shared(direct.facts):
+        return convolution.propose_for_threads(direct, target, n, ASKED, enough)
+    return convolution.propose_with_costs(direct, target, n, enough)
 
 
 def _may_be_direct(c: Contraction) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ...frozen import frozen
+from ...lazy import cached_property
 from ...targets.core import Core
 from ..facts import WindowReduction
 from .cost import round_up
@@ -68,6 +69,17 @@ class ImageCopies:
 
     def _extents(self, plan: WindowsPlan) -> tuple[int, int]:
         """How many rows a copy has, and how many elements each of them."""
+        key = (plan.tile, plan.rows, plan.strips, plan.lanes)
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._find_extents(plan)
+        return known
+
+    @cached_property
+    def _known(self) -> dict[object, tuple[int, int]]:
+        """What `_extents` has answered."""
+        return {}
+
+    def _find_extents(self, plan: WindowsPlan) -> tuple[int, int]:
         r, image = self.r, self.r.image
         sizes = {axis: r.extent(axis) for axis in r.parallel} | dict.fromkeys(self._around(plan), 1)
         if plan.strips and plan.rows is not None:

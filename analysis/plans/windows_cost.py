@@ -88,6 +88,7 @@ class Model:
         self.padding = Padding(found)
         self.copies = ImageCopies(found, self.core, self.width)
         self.streams = WindowsStreams(found, target)
+        self._known_dealt: dict[tuple[int, tuple[int, ...]], _Dealt | None] = {}
         self.unhidden, self.half = unhidden_part(target), half_part(target)
         self.issued = issued(target)
         self.across = split_cycles(target)
@@ -166,6 +167,12 @@ class Model:
 
     def _dealt(self, plan: WindowsPlan) -> _Dealt | None:
         """How a row of a tile takes its columns out of vectors that they share; None where each is loaded by itself."""
+        key = (plan.lanes[0], plan.inner)
+        if key not in self._known_dealt:
+            self._known_dealt[key] = self._find_dealt(plan)
+        return self._known_dealt[key]
+
+    def _find_dealt(self, plan: WindowsPlan) -> _Dealt | None:
         columns, stride = self.r.taps(plan.lanes[0]), abs(self._stride or 0)
         if not self.is_strided or not columns or not set(columns) <= set(plan.inner):
             return None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from onnx import FunctionProto, ModelProto, defs
 
@@ -81,16 +82,31 @@ def checked_model(proto: ModelProto, name: str, folder: Path | None = None) -> M
 
 def _is_text(message: Message) -> bool:
     """Whether all strings are text: the parser gives bytes for those that are not UTF-8."""
-    for field_, value in message.ListFields():
-        if field_.type == FieldDescriptor.TYPE_MESSAGE:
-            parts = value if field_.is_repeated else [value]
-            if not all(map(_is_text, parts)):
+    for name, kind in _texts_and_messages(message.DESCRIPTOR):
+        value = getattr(message, name)
+        if kind == "texts":
+            if not all(isinstance(one, str) for one in value):
                 return False
-        elif field_.type == FieldDescriptor.TYPE_STRING:
-            texts = value if field_.is_repeated else [value]
-            if not all(isinstance(one, str) for one in texts):
+        elif kind == "text":
+            if not isinstance(value, str):
                 return False
+        elif kind == "messages":
+            if not all(map(_is_text, value)):
+                return False
+        elif message.HasField(name) and not _is_text(value):
+            return False
     return True
+
+
+@cache
+def _texts_and_messages(of: Descriptor) -> tuple[tuple[str, str], ...]:
+    """The fields of a message that are texts or messages, one or several: bytes would be copied to be looked at."""
+    kinds = {FieldDescriptor.TYPE_STRING: "text", FieldDescriptor.TYPE_MESSAGE: "message"}
+    return tuple(
+        (each.name, kinds[each.type] + "s" * each.is_repeated)
+        for each in of.fields
+        if each.type in kinds
+    )
 
 
 def domain_of(domain: str) -> str:

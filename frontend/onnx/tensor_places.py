@@ -12,7 +12,8 @@ from ...errors import StepwellError
 from ...runtime.program_record import contents_digest
 from .reading import Model
 from .recall import Note, TensorPlace
-from .tensors import tensor_array
+from .tensors import required_dtype, tensor_array
+from .wire import Span, raw_tensors
 
 LEAST_BYTES = 1 << 10
 """Smaller constants are kept with the program: to note where they are takes about as much."""
@@ -22,25 +23,31 @@ def note_of(model: Model, data: bytes) -> Note:
     """What is to be noted of a model that was imported, in a file of these bytes."""
     files = {"": 0}
     places: dict[str, TensorPlace] = {}
-    end = 0
-    for tensor in _tensors(model.proto):
+    tensors, spans = [*_tensors(model.proto)], raw_tensors(data)
+    if len(tensors) != len(spans):  # parts of a graph apart are joined as it is read
+        spans = [None] * len(tensors)
+    for tensor, span in zip(tensors, spans, strict=True):
         try:
-            array = tensor_array(tensor, model.folder)
+            if tensor.data_location == TensorProto.EXTERNAL:
+                array = tensor_array(tensor, model.folder)
+                if not isinstance(array, np.memmap):
+                    continue  # of no elements
+                name = Path(str(array.filename)).relative_to(model.folder or "").as_posix()
+                file, offset = files.setdefault(name, len(files)), array.offset
+            elif span is None or span.end - span.begin < LEAST_BYTES:
+                continue
+            else:
+                array, file, offset = _array_at(data, span, tensor), 0, span.begin
         except StepwellError:
             continue  # of an input that was given otherwise, or of a node that is not reached
-        if isinstance(array, np.memmap):
-            name = Path(str(array.filename)).relative_to(model.folder or "").as_posix()
-            file, offset = files.setdefault(name, len(files)), array.offset
-        else:
-            # Tensors stand in the file in their order: each is looked for behind the one before. Wherever its bytes
-            # are found, they are the ones.
-            raw = tensor.raw_data
-            file, offset = 0, _place(raw, data, end) if len(raw) >= LEAST_BYTES else -1
-            if offset < 0:
-                continue
-            end = offset + len(raw)
         places[contents_digest(array)] = TensorPlace(file, offset, array.dtype.name, array.size)
     return Note(tuple(files)[1:], places)
+
+
+def _array_at(data: bytes, span: Span, tensor: TensorProto) -> np.ndarray:
+    """All of a tensor's elements, in the file. Whatever is there, it is what the digest is of."""
+    dtype = required_dtype(tensor.data_type, "tensor")
+    return np.frombuffer(data, dtype, (span.end - span.begin) // dtype.itemsize, span.begin)
 
 
 def _tensors(proto: ModelProto) -> Iterator[TensorProto]:
@@ -67,12 +74,3 @@ def _tensors_of_attributes(attributes: Iterable[AttributeProto]) -> Iterator[Ten
             yield attribute.t
         if attribute.HasField("g"):
             yield from _tensors_of_graph(attribute.g)
-
-
-def _place(raw: bytes, data: bytes, start: int) -> int:
-    """`data.find(raw, start)`, which studies the whole of `raw` before it looks, where a comparison at once is enough."""
-    begin = raw[:LEAST_BYTES]
-    offset = data.find(begin, start)
-    while offset >= 0 and not data.startswith(raw, offset):
-        offset = data.find(begin, offset + 1)
-    return offset

@@ -68,11 +68,31 @@ def test_no_plan_takes_less_than_its_bounds(
         axes, sizes = zip(*plan.tile[:-1], strict=True) if plan.tile[1:] else ((), ())
         bound = Bound(model, plan.tile[-1], axes, plan.packs, (plan.halo, summed))
         table = np.array([sizes], np.float64).reshape(1, len(axes))
-        (of_tile,) = bound.seconds(table, bound.counted(table))
+        (apart,), (of_tile,) = bound.apart_and_together(table, bound.counted(table))
         bounds = [of_tile, model.least(plan, hints=False), model.least(plan)]
+        bounds += [] if plan.shares_row else [apart]
         assert max(bounds) <= took * (1 + 1e-9), str(plan)
         close = max(close, of_tile / took)
     assert close > 0.9
+
+
+@pytest.mark.parametrize(
+    ("image", "weights", "stride"), [*SMALL, ((1, 64, 14, 14), (96, 64, 3, 3), 1)]
+)
+@pytest.mark.parametrize("name", ["x86-64-v3:cores=2", "zen4:cores=8", "sapphire-rapids:cores=4"])
+def test_what_is_left_out_for_threads_is_not_the_best(
+    image: tuple[int, ...], weights: tuple[int, ...], stride: int, name: str
+):
+    """Of a single plan nothing is looked at that takes longer alone than another with what its threads wait for."""
+    found, target = small_convolution(image, weights, stride), Target.parse(name)
+    every = convolution.propose_for_threads(found, target, 8, 8)
+    assert convolution.propose_for_threads(found, target, 1, 8) == every[:1]
+    (plan, cost) = every[0]
+    assert cost.seconds >= convolution.cost(plan, found, target).seconds
+    assert convolution.propose_for_threads(found, target, 1, 8, cost.rank) == every[:1]
+    most = convolution.propose(found, target, 1)[0]
+    least = convolution.cost(most, found, target).seconds
+    assert convolution.propose_for_threads(found, target, 1, 8, least / 2) == []
 
 
 def test_single_elements_take_a_port_however_few_lanes_they_are_for():

@@ -20,7 +20,7 @@ from stepwell.frontend import tracing
 from stepwell.frontend.lowered import Lowered
 from stepwell.frontend.text import parse_text
 from stepwell.lowering.emit import emit_llvm
-from stepwell.runtime import kernels, side_by_side
+from stepwell.runtime import kernel_processes, kernels, side_by_side
 from stepwell.runtime.codegen import CodeGenerator
 from stepwell.runtime.kernels import CompiledKernels, compile_kernels
 from stepwell.runtime.side_by_side import Workers
@@ -80,10 +80,10 @@ def _without_declarations(text: str) -> list[str]:
 
 def test_processes_make_the_same_kernels(monkeypatch: pytest.MonkeyPatch):
     here = compile_kernels(loops(layers()), OPTIONS, GENERATOR, None, Workers())
-    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 1 - started)
+    monkeypatch.setattr(kernel_processes, "process_count", lambda _, started=0: 1 - started)
     module = loops(layers())
     monkeypatch.setattr(side_by_side._Work, "do_here", lambda *_, **__: None)
-    with kernels.kernel_workers(module) as processes:
+    with kernel_processes.kernel_workers(module) as processes:
         there = compile_kernels(module, OPTIONS, GENERATOR, None, processes)
     assert list(there.kernels.values()) == list(here.kernels.values())
 
@@ -98,8 +98,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             found.append(0)
             return []
 
-    monkeypatch.setattr(kernels, "process_count", lambda _, started=0: 0)
-    monkeypatch.setattr(kernels, "kernel_workers_ahead", lambda n: found.append(n) or Ahead())
+    monkeypatch.setattr(kernel_processes, "process_count", lambda _, started=0: 0)
+    monkeypatch.setattr(
+        kernel_processes, "kernel_workers_ahead", lambda n: found.append(n) or Ahead()
+    )
     return found
 
 

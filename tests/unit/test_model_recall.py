@@ -13,15 +13,12 @@ import numpy as np
 import onnx
 import pytest
 import stepwell as sw
-from hypothesis import given
-from hypothesis import strategies as st
 from onnx import TensorProto, numpy_helper
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
 from stepwell import StepwellError
 from stepwell.analysis.level import Level
 from stepwell.cache import folder
 from stepwell.cache.store import Store
-from stepwell.frontend.onnx import tensor_places
 from stepwell.tools.cli import main
 
 X = np.linspace(-1, 1, 60, dtype=np.float32).reshape(3, 20)
@@ -244,16 +241,3 @@ def test_run_takes_a_known_model_from_the_cache(
     monkeypatch.setattr("stepwell.frontend.onnx.importer.import_model", None)
     assert main(command) == 0
     assert capsys.readouterr().out == first
-
-
-@given(
-    st.text("ab", min_size=1, max_size=6),
-    st.lists(st.text("ab", max_size=7), max_size=6),
-    st.integers(0, 9),
-)
-def test_bytes_are_found_as_python_finds_them(raw: str, parts: list[str], start: int):
-    """Also where they begin like others, and in the midst of themselves."""
-    data = "aab".join(parts).encode() * 2
-    with pytest.MonkeyPatch().context() as patch:
-        patch.setattr(tensor_places, "LEAST_BYTES", 2)
-        assert tensor_places._place(raw.encode(), data, start) == data.find(raw.encode(), start)

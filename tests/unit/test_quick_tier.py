@@ -93,7 +93,7 @@ def test_the_code_generator_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(opt)
         return target_machine(triple, cpu, features, opt)
 
-    monkeypatch.setattr(codegen, "target_machine", watched)
+    monkeypatch.setattr(codegen, "_machine_of", watched)
     low = sw.jit(lambda x: x * 2.0).lower(np.zeros(5, np.float32))
     assert isinstance(low.compile(opt="quick").native, NativeCode)
     assert 0 in asked and 3 not in asked
