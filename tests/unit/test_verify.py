@@ -254,7 +254,7 @@ TWO_BLOCKS = """
 func.func @f(%x: i32, %y: i32) -> i32 {
   %s = arith.addi %x, %y : i32
   %d = arith.subi %s, %y {a = 1 : i32} : i32
-  cf.br ^next(%d : i32)
+  cf.br ^next(%d : i32) {a = 1 : i32}
 ^next(%r: i32):
   func.return %r : i32
 }"""
@@ -277,13 +277,15 @@ def change(module: ModuleOp, what: str) -> None:
         case "an attribute":
             second.attributes["a"] = i32
         case "an attribute that is a property now":
-            second.properties["a"] = second.attributes.pop("a")
+            branch.properties |= branch.attributes
+            branch.attributes.clear()
         case "the order":
             first.detach()
             function.body.blocks[0].insert_op_after(first, second)
         case "where an operation stands":
             branch.detach()
-            function.body.blocks[1].add_op(branch)
+            last = function.body.blocks[1]
+            last.insert_op_before(branch, last.first_op)
         case _:
             function.sym_name = StringAttr("g")
 
