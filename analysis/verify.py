@@ -9,6 +9,8 @@ its values: patterns would rewrite them too.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import is_
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
@@ -17,6 +19,35 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..errors import StepwellError, location_of
 from .dominance import dominator_tree, reachable_order
+
+Snapshot: TypeAlias = "list[object]"
+"""What `snapshot` finds. It keeps what it has, so that nothing new is taken for it."""
+
+
+def snapshot(module: Operation) -> Snapshot:
+    """
+    Everything in `module` that `verify` looks at, in order: operations and blocks where they stand, what operations take, and
+    the attributes and types of all. None of these changes by itself, so that of two snapshots that are `same` nothing is to be verified again.
+    """
+    found: Snapshot = []
+    for op in module.walk():
+        found += (op, op.parent, *op.operands, *op.successors)
+        for attributes in (op.properties, op.attributes):
+            found += (None, *attributes, *attributes.values())
+        for value in op.results:
+            found += (value, value.type)
+        for region in op.regions:
+            found.append(region)
+            for block in region.blocks:
+                found.append(block)
+                for value in block.args:
+                    found += (value, value.type)
+    return found
+
+
+def same(one: Snapshot, other: Snapshot) -> bool:
+    """Whether there is no change between two snapshots."""
+    return len(one) == len(other) and all(map(is_, one, other))
 
 
 def verify(module: Operation) -> None:
@@ -27,7 +58,7 @@ def verify(module: Operation) -> None:
     checked after those nested in them.
     """
     _Verifier().check(module)
-    _check_users(module)
+    check_users(module)
 
 
 class _Verifier:
@@ -106,7 +137,12 @@ class _Verifier:
         self._visible.difference_update(id(value) for value in _definitions(block))
 
 
-def _check_users(module: Operation) -> None:
+def check_users(module: Operation) -> None:
+    """
+    Check that nothing outside of `module` uses its values, which a snapshot does not show.
+
+    Raises StepwellError for the first value that is used.
+    """
     operations = list(module.walk())
     inside = set(map(id, operations))
     for op in operations:

@@ -3,7 +3,8 @@ xDSL's parser, made safe for text of any origin.
 
 All text that a user gives is read by an `IRParser`. It differs from xDSL 0.74's `Parser` in that a string
 without a closing quote is found out in linear time, and that an integer of more than 64 bits, which none of
-our levels can hold, is refused where it stands, as is a number that its own type does not hold.
+our levels can hold, is refused where it stands, as is a number that its own type does not hold. What types dense
+constants may have is worked out once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,17 @@ import struct
 from typing import NoReturn
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ComplexType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    RankedStructure,
+)
+from xdsl.irdl import base
 from xdsl.parser import Parser
 from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.exceptions import ParseError
@@ -31,6 +42,9 @@ _STRING_START = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+'
 
 _DECIMAL_DIGITS = len(str(2**64 - 1))
 _HEXADECIMAL_DIGITS = 16
+
+_DENSE_TYPE = base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
+"""xDSL makes this constraint anew for each dense constant, which takes several times as long as to parse it."""
 
 PARSER_GIVES_UP = (
     AssertionError,
@@ -118,6 +132,18 @@ class IRParser(Parser):
         if isinstance(attr, IntegerAttr) and is_index and not is_int64(attr.value.data):
             self._refuse_number(start, "one of at most 64 bits; write a smaller one")
         return attr
+
+    def _parse_dense_literal_type(
+        self,
+    ) -> RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType]:
+        found = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
+        if not _DENSE_TYPE.verifies(found):
+            self.raise_error(
+                "Expected memref, vector or tensor type of integer, index, float, or complex type"
+            )
+        if DYNAMIC_INDEX in found.get_shape():
+            self.raise_error("Dense literal attribute should have a static shape.")
+        return found
 
     def _refuse_number(self, start: Position, expected: str) -> NoReturn:
         found = one_line(self.lexer.input.content[start : self.pos], 40)

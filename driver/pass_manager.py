@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ShrinkException
 
-from ..analysis.verify import verify
+from ..analysis.verify import Snapshot, check_users, same, snapshot, verify
 from ..errors import StepwellError, location_of
 from ..transforms.stepwell_pass import StepwellPass
 
@@ -52,7 +52,7 @@ class PassManager:
     """
     Runs `passes` in order.
 
-    With `verify_each` the module is verified before the first pass and after each one.
+    With `verify_each` the module is verified before the first pass and after each one that has changed it.
     """
 
     passes: Sequence[ModulePass]
@@ -61,6 +61,8 @@ class PassManager:
     seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
     """The time each pass has taken, in order."""
     verify_seconds: float = 0.0
+    _verified: Snapshot = field(default_factory=list[object])
+    """The module as it was found to be valid."""
 
     def run(self, ctx: Context, module: ModuleOp) -> None:
         """
@@ -103,7 +105,7 @@ class PassManager:
             return
         start = time.perf_counter()
         try:
-            verify(module)
+            self._verify_changes(module)
         except StepwellError as error:
             if after is None:
                 raise
@@ -111,6 +113,14 @@ class PassManager:
             raise StepwellError(message, where=error.where) from error
         finally:
             self.verify_seconds += time.perf_counter() - start
+
+    def _verify_changes(self, module: ModuleOp) -> None:
+        found = snapshot(module)
+        if same(found, self._verified):
+            check_users(module)
+        else:
+            verify(module)
+            self._verified = found
 
 
 def apply_pass(pass_: ModulePass, ctx: Context, module: ModuleOp) -> None:

@@ -1,7 +1,7 @@
 """
 Numbers that no model has, in place of each integer of ONNX's own test cases: each ends in a program or in one line.
 
-    python tests/onnx_extremes.py [--only WORD] [--every N]
+    python tests/onnx_extremes.py [--only WORD] [--every N] [--each N]
 
 For each case of a single node, every integer attribute and every input of integers in turn is one of NUMBERS. The model
 is imported; what is small is compiled, too. The process bounds its memory, and each model its time. The status is 1 when
@@ -17,7 +17,9 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -104,11 +106,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--only", default="", help="cases whose names contain this")
     parser.add_argument("--every", type=int, default=1, help="one of so many cases")
+    parser.add_argument(
+        "--each", type=int, default=sys.maxsize, help="so many cases of each operation and number"
+    )
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGVTALRM, _over)
     cases = load_cases()
     names = [name for name in sorted(cases) if name.startswith("test_") and args.only in name]
+    if args.each < sys.maxsize:
+        Random(0).shuffle(names)  # those of an operation stand together
+    taken: Counter[tuple[str, str]] = Counter()
     count = failures = 0
     start = time.process_time()
     for name in names[:: args.every]:
@@ -116,6 +124,10 @@ def main() -> int:
         if len(model.graph.node) != 1:
             continue
         for what, changed, known in variants(model):
+            number = (model.graph.node[0].op_type, what)
+            taken[number] += 1
+            if taken[number] > args.each:
+                continue
             count += 1
             print(f"{name} {what}", file=sys.stderr, flush=True)  # the last one is that of a crash
             failure = failure_of(changed, known)

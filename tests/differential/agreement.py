@@ -126,19 +126,19 @@ def check_agreement(
     expected: Sequence[Value],
     *,
     levels: Collection[Level] = LEVELS,
-    fixed_point: bool = True,
+    fixed_points: Collection[Level] = LEVELS,
     by_element: bool = True,
     options: Options = FULL,
 ) -> None:
     """
-    Lower, run and compare at each level. `by_element` is whether loop and core, whose interpreters go
+    Lower, run and compare at each level; at those of `fixed_points` look at the text, which takes as long as all else. `by_element` is whether loop and core, whose interpreters go
     element by element, are run too. With `QUICK` kernels are not scheduled and LLVM does not optimise: several
     times as fast, where it is operations that are tested and not what schedules make of them.
 
     Raises Disagreement.
     """
     for level, lowered in _named(descend(module, levels, options)):
-        if fixed_point:
+        if level in fixed_points:
             _at(level, check_fixed_point, lowered)
         if level in (Level.LOOP, Level.CORE) and not by_element:
             continue

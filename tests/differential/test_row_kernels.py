@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stepwell as sw
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stepwell.dialects import te
 from stepwell.driver.pass_manager import PassManager
@@ -19,7 +19,7 @@ from stepwell.interpreters.harness import interpret
 from stepwell.runtime.jit import compile_module
 from stepwell.transforms.te.rfactor import rfactor
 
-from .test_te_lowering import Agreement, agree_at_every_stage
+from .test_te_lowering import Agreement, agree_at_every_stage, drawn_pass
 
 Array = Any  # a NumPy array, or what traces as one
 F32 = np.float32
@@ -232,17 +232,24 @@ def chain_program(seed: int) -> tuple[str, list[np.ndarray], list[np.ndarray]]:
     return text, inputs, random_chain(rng, np, *inputs)
 
 
+def chain_agrees(seed: int) -> None:
+    text, inputs, expected = chain_program(seed)
+    agreement, texts = Agreement(False, 10.0), [drawn_pass(PIPELINE, Random(seed))]
+    try:
+        agree_at_every_stage(text, inputs, expected, PIPELINE, "contract", agreement, texts)
+    except Exception as error:
+        error.add_note(f"seed {seed}:\n{text}")
+        raise
+
+
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32))
 def test_random_chains(seed: int):
-    text, inputs, expected = chain_program(seed)
-    note(text)
-    agree_at_every_stage(text, inputs, expected, PIPELINE, "contract", Agreement(False, 10.0))
+    chain_agrees(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 1000, 100))
 def test_many_random_chains(start: int):
     for seed in range(start, start + 40):
-        text, inputs, expected = chain_program(seed)
-        agree_at_every_stage(text, inputs, expected, PIPELINE, "contract", Agreement(False, 10.0))
+        chain_agrees(seed)

@@ -137,8 +137,7 @@ def test_branches(condition: str, width: int):
       %a = loop.load %A[%i + 20] : M
       loop.store %a, %B[%i + 20] : M
     }}"""
-    for n in (0, 5, 9):
-        check_lanes(loop_program(body, width), inputs("i32", n))
+    check_lanes(loop_program(body, width), *(inputs("i32", n) for n in (0, 5, 9)))
 
 
 @pytest.mark.parametrize("element", DTYPES)
@@ -173,12 +172,10 @@ def test_nested_conditions():
       %a = loop.load %A[9 - %i] : M
       loop.store %a, %B[%i + 100] : M
     }"""
-    for n in (4, 5):
-        check_lanes(loop_program(body, 8), inputs("i32", n))
+    check_lanes(loop_program(body, 8), *(inputs("i32", n) for n in (4, 5)))
 
 
-@pytest.mark.parametrize("n", [0, 1, 399])
-def test_loads_outside_where_no_lane_runs(n: int):
+def test_loads_outside_where_no_lane_runs():
     """`%A[%n + 100]` is no element when `%n` is 399, but then no lane loads it."""
     body = """
     loop.if (-%n + 299 - %i >= 0) {
@@ -189,7 +186,7 @@ def test_loads_outside_where_no_lane_runs(n: int):
       %c = arith.addi %b, %g : i32
       loop.store %c, %B[%i] : M
     }"""
-    check_lanes(loop_program(body, 8), inputs("i32", n))
+    check_lanes(loop_program(body, 8), *(inputs("i32", n) for n in (0, 1, 399)))
 
 
 def test_same_element_under_a_mask():
@@ -201,8 +198,7 @@ def test_same_element_under_a_mask():
       %u = loop.load %A[%n + 2] : M
       loop.store %u, %B[%n + 7] : M
     }"""
-    for n in (0, 3, 12):
-        check_lanes(loop_program(body, 8), inputs("i32", n))
+    check_lanes(loop_program(body, 8), *(inputs("i32", n) for n in (0, 3, 12)))
 
 
 # Reductions
@@ -232,9 +228,8 @@ def test_reductions(element: str, combiner: str, masked: bool):
     body = f"loop.if (%i - 2 >= 0, %n - %i >= 0) {{{update}\n }}" if masked else update
     for width in (4, 7):
         program = loop_program(body, width, element=element).replace("parallel", "reduction")
-        for n in (0, 5):
-            core = check_lanes(program, inputs(element, n))
-            assert "vector.reduction" in str(core)
+        core = check_lanes(program, *(inputs(element, n) for n in (0, 5)))
+        assert "vector.reduction" in str(core)
 
 
 def test_minimum_of_nans():
@@ -262,8 +257,7 @@ def test_loops_inside(mode: str, upper: str):
       %c = arith.muli %b, %a : i32
       loop.store %c, %B[%i] : M
     }}"""
-    for n in (0, 2, 9):
-        check_lanes(loop_program(body, 8), inputs("i32", n))
+    check_lanes(loop_program(body, 8), *(inputs("i32", n) for n in (0, 2, 9)))
 
 
 def test_prefetches():
@@ -325,8 +319,7 @@ func.func @f(%A: memref<40xf32>, %B: memref<40xf32>, %n: index) attributes {{ste
   func.return
 }}"""
     values = np.arange(40, dtype=np.float32)
-    for n in (0, 2, 5, 9):
-        check_lanes(text, [values, values[::-1].copy(), np.array(n)])
+    check_lanes(text, *([values, values[::-1].copy(), np.array(n)] for n in (0, 2, 5, 9)))
 
 
 # Operations

@@ -1,12 +1,18 @@
 """The verifier: dominance, terminators, symbols, and one-line messages at the operation's place."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pytest
-from stepwell.analysis.verify import verify
+from stepwell.analysis.verify import same, snapshot, verify
+from stepwell.driver.pass_manager import PassManager
 from stepwell.errors import StepwellError
-from stepwell.frontend.text import parse_text
+from stepwell.frontend.text import make_context, parse_text
+from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
 
 VALID = {
     "straight line": """
@@ -240,3 +246,89 @@ def test_an_operation_that_a_rewrite_has_left_behind() -> None:
 def test_a_long_chain_of_blocks_is_no_recursion() -> None:
     blocks = "".join(f"^b{i}:\n  cf.br ^b{i + 1}\n" for i in range(1, 3000))
     verify(parse_text(f"func.func @f() {{\n  cf.br ^b1\n{blocks}^b3000:\n  func.return\n}}"))
+
+
+# What need not be verified again
+
+TWO_BLOCKS = """
+func.func @f(%x: i32, %y: i32) -> i32 {
+  %s = arith.addi %x, %y : i32
+  %d = arith.subi %s, %y {a = 1 : i32} : i32
+  cf.br ^next(%d : i32) {a = 1 : i32}
+^next(%r: i32):
+  func.return %r : i32
+}"""
+
+
+def change(module: ModuleOp, what: str) -> None:
+    function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
+    first, second, branch = function.body.blocks[0].ops
+    match what:
+        case "an operand":
+            second.operands[0] = function.args[0]
+        case "a successor":
+            branch.successors[0] = function.body.blocks[0]
+        case "the type of a result":
+            first.results[0]._type = i64
+        case "the type of an argument":
+            function.body.blocks[1].args[0]._type = i64
+        case "a property":
+            first.properties["overflowFlags"] = second.attributes["a"]
+        case "an attribute":
+            second.attributes["a"] = i32
+        case "an attribute that is a property now":
+            branch.properties |= branch.attributes
+            branch.attributes.clear()
+        case "the order":
+            first.detach()
+            function.body.blocks[0].insert_op_after(first, second)
+        case "where an operation stands":
+            branch.detach()
+            last = function.body.blocks[1]
+            last.insert_op_before(branch, last.first_op)
+        case _:
+            function.sym_name = StringAttr("g")
+
+
+CHANGES = (
+    *("an operand", "a successor", "the type of a result", "the type of an argument", "a property"),
+    *("an attribute", "an attribute that is a property now", "the order"),
+    *("where an operation stands", "a name"),
+)
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_snapshot_shows_each_change(what: str) -> None:
+    module = parse_text(TWO_BLOCKS)
+    before = snapshot(module)
+    assert same(before, snapshot(module))
+    change(module, what)
+    assert not same(before, snapshot(module))
+
+
+@dataclass(frozen=True)
+class Step(ModulePass):
+    """A pass that does something to its module."""
+
+    name = "step"
+    do: Callable[[ModuleOp], None]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.do(op)
+
+
+@pytest.mark.parametrize("nothing", [0, 1, 2])
+def test_what_a_pass_breaks_is_found_after_passes_that_change_nothing(nothing: int) -> None:
+    left: list[arith.AddiOp] = []
+
+    def leave_behind(module: ModuleOp) -> None:
+        value = next(op for op in module.walk() if isinstance(op, arith.SubiOp)).result
+        left.append(arith.AddiOp(value, value))
+
+    passes = [Step(lambda _: None)] * nothing
+    for do, message in (
+        (lambda module: change(module, "the order"), "before its definition"),
+        (leave_behind, "from outside of the module"),
+    ):
+        with pytest.raises(StepwellError, match=rf"{message}.*\(invalid after pass 'step'\)"):
+            PassManager([*passes, Step(do), *passes]).run(make_context(), parse_text(TWO_BLOCKS))

@@ -29,30 +29,31 @@ def at_core(text: str) -> ModuleOp:
 
 def check_lanes(
     text: str,
-    inputs: Sequence[np.ndarray] | None = None,
-    *,
+    *runs: Sequence[np.ndarray],
     tolerance: float = 0.0,
     in_lanes: bool = True,
 ) -> ModuleOp:
     """
-    The program gives the same in order, as vectors by the interpreter, and natively; the core module.
+    With the inputs of each run, random ones where none are given, the program gives the same in order, as vectors by the
+    interpreter, and natively; the core module.
 
     `in_lanes` says whether its vector loops are expected to become vectors; of conditions that hold in no lane nothing is left.
     """
     module = parse_text(text, "vector.mlir")
-    given = random_inputs(entry_function(module), 1) if inputs is None else inputs
-    expected = interpret(module, given)
     core = at_core(text)
-    is_empty = not any(word in str(core) for word in ("load", "store", "scf.for"))
-    assert ("vector<" in str(core)) == in_lanes or is_empty, str(core)
-    assert ("stepwell.mode" in str(core)) != in_lanes, str(core)
-    _agree(interpret(core, given), expected, tolerance, f"at core\n{core}")
-    native = parse_text(str(core), "core.mlir")
+    printed = str(core)
+    is_empty = not any(word in printed for word in ("load", "store", "scf.for"))
+    assert ("vector<" in printed) == in_lanes or is_empty, printed
+    assert ("stepwell.mode" in printed) != in_lanes, printed
+    native = parse_text(printed, "core.mlir")
     lower_to(native, Level.LLVM)
-    arrays = [np.array(value) for value in given]
-    returned = as_tuple(compile_module(native)(*arrays))
-    found = returned or tuple(value for value in arrays if value.ndim)
-    _agree(found, expected, tolerance, f"natively\n{core}")
+    executable = compile_module(native)
+    for given in runs or [random_inputs(entry_function(module), 1)]:
+        expected = interpret(module, given)
+        _agree(interpret(core, given), expected, tolerance, f"at core\n{printed}")
+        arrays = [np.array(value) for value in given]
+        found = as_tuple(executable(*arrays)) or [value for value in arrays if value.ndim]
+        _agree(found, expected, tolerance, f"natively\n{printed}")
     return core
 
 
