@@ -330,7 +330,7 @@ def _has_more(pipe: IO[bytes], seconds: float) -> bool:
 @contextmanager
 def progress(what: str, count: int) -> Generator[Callable[[], None]]:
     """A function to call for each of `count` things that is done: it moves a bar, on a terminal."""
-    if not sys.stderr.isatty() or count < 2:
+    if count < 2 or not _is_terminal(sys.stderr):
         yield lambda: None
         return
     from rich.console import Console
@@ -339,3 +339,8 @@ def progress(what: str, count: int) -> Generator[Callable[[], None]]:
     with Progress(console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=count)
         yield lambda: shown.advance(task)
+
+
+def _is_terminal(stream: IO[str] | None) -> bool:
+    """Whether a person reads it. A process may have been started without one, or have closed it."""
+    return stream is not None and not stream.closed and stream.isatty()

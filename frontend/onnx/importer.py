@@ -343,13 +343,17 @@ class _Importer:
             inputs = inputs[:-1]
         if len(inputs) > operator.inputs:
             raise Unsupported(f"input {operator.inputs}")
-        if len(inputs) < operator.required or any(
-            inputs[place] is None for place in {*range(operator.required)} - operator.gaps
-        ):
+        if len(inputs) < operator.required:
             raise self._error(
                 node.label,
                 f"found {len(inputs)} inputs of {node.operator}, expected at least {operator.required}",
             )
+        for place in range(operator.required):
+            if inputs[place] is None and place not in operator.gaps:
+                raise self._error(
+                    node.label,
+                    f"found input {place} of {node.operator} left out, expected it; export the model again",
+                )
         try:
             with evaluating_at_most(FOLD_BYTES):
                 return _as_values(operator.function(*inputs, **arguments))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dialects.dtypes import is_float_dtype
 from ..numpy import elementwise, manipulation, reductions
+from .elementwise import div
 from .indices import counting_along
 from .movement import axis_of
 from .registry import Value, integers, onnx_op
@@ -23,10 +24,11 @@ def total(x: Value, axes: Axes) -> Value:
 
 
 def mean(x: Value, axes: Axes) -> Value:
+    """The mean; of integers it is truncated, as the quotients of Div are."""
     count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
     if is_float_dtype(x.dtype):
         return reductions.mean(x, axes, keepdims=True)
-    return elementwise.floor_divide(total(x, axes), np.asarray(count).astype(x.dtype))
+    return div(total(x, axes), np.asarray(count).astype(x.dtype))
 
 
 def product(x: Value, axes: Axes) -> Value:

@@ -50,6 +50,8 @@ def _loaded(path: Path, operator: str, x: Any, known: list[Any], opset: int, **a
         ("ReduceLogSum", np.int32([[2, 20], [1, 0]]), [[1]], {"keepdims": 0}, np.int32([3, 0])),
         ("ReduceLogSumExp", np.int64([[2, 20]]), [[1]], {"keepdims": 0}, np.int64([20])),
         ("ReduceL2", np.int32([[3, 4]]), [[1]], {"keepdims": 0}, np.int32([5])),
+        ("ReduceMean", np.int32([[-3, 0], [3, 0]]), [[1]], {"keepdims": 0}, np.int32([-1, 1])),
+        ("ReduceMean", np.int64([-7, 0, 0, 0]), [], {}, np.int64([-1])),
     ],
 )
 def test_edges(

@@ -186,6 +186,10 @@ def test_an_attribute_of_windows_that_the_operator_does_not_have_is_refused(load
             [make_node("Add", ["x"], ["y"], "a")],
             "m.onnx:a: found 1 inputs of Add, expected at least 2",
         ),
+        (
+            [make_node("Add", ["", "x"], ["y"], "a")],
+            "m.onnx:a: found input 0 of Add left out, expected it",
+        ),
         ([make_node("Concat", ["x"], ["y"], "a")], "found Concat without the attribute 'axis'"),
         ([make_node("Transpose", ["x"], ["y"], "a", perm=[0, 7])], "m.onnx:a: in transpose"),
         (

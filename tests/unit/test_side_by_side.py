@@ -290,3 +290,14 @@ def test_a_bar_moves_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "stderr", stream)
         objects_of(TEXTS, GENERATOR)
         assert ("compiling kernels" in stream.getvalue()) == stream.isatty()
+
+
+def test_a_process_without_a_stream_for_errors_compiles(monkeypatch: pytest.MonkeyPatch):
+    """As `2>&-` starts one, or as one that closes the stream to go on by itself."""
+    monkeypatch.setattr(side_by_side, "process_count", lambda _: 0)
+    monkeypatch.setattr(objects, "START_BYTES", 1)
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert len(objects_of(TEXTS, GENERATOR)) == len(TEXTS)
