@@ -109,11 +109,19 @@ class MappedFile:
 
     def read(self) -> bytes:
         """A copy of the contents, of which the digest is known then: neither is made by the interpreter's thread alone."""
-        data = read_bytes(self.path) if self._state is not None else bytes(self.contents)
+        data = self._read_again()
         _ = self.contents  # raises where it is not what was read
         if "digest" not in self.__dict__:
             self.__dict__["digest"] = self._digest_of(data)
         return data
+
+    def _read_again(self) -> bytes:
+        """What is mapped, read from its file, or copied where that is not at the path any more: another one has other contents."""
+        with suppress(OSError), self.path.open("rb") as file:
+            found = _state_of(os.fstat(file.fileno()))
+            if self._state is not None and found[0] == self._state[0]:
+                return file.read()
+        return bytes(self._contents)
 
     def _digest_of(self, contents: bytes | mmap) -> str:
         digest = sha256(contents).hexdigest()

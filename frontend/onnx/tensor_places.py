@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,9 @@ def note_of(model: Model, data: bytes) -> Note:
     """What is to be noted of a model that was imported, in a file of these bytes."""
     files = {"": 0}
     places: dict[str, TensorPlace] = {}
-    tensors, spans = [*_tensors(model.proto)], raw_tensors(data)
+    tensors, spans = [*_tensors(model.proto)], list[Span | None]()
+    with suppress(ValueError, IndexError):  # protobuf skips groups, which no model has a use for
+        spans = raw_tensors(data)
     if len(tensors) != len(spans):  # parts of a graph apart are joined as it is read
         spans = [None] * len(tensors)
     for tensor, span in zip(tensors, spans, strict=True):

@@ -469,6 +469,17 @@ def test_large_entries_are_read_into_memory_or_mapped(tmp_path: Path):
             assert not is_there() and not store.entries()
 
 
+def test_what_is_read_is_the_file_that_was_opened(store: Store, tmp_path: Path):
+    """Another one may take its place before it is read: its digest beside what is mapped would find another's program."""
+    file, kept, first = tmp_path / "weights", tmp_path / "kept", b"1" * (1 << 20)
+    file.write_bytes(first)
+    opened = MappedFile(file)
+    file.rename(kept)
+    file.write_bytes(bytes(1 << 20))
+    assert opened.read() == first == opened.contents[:]
+    assert opened.digest == sha256(first).hexdigest()
+
+
 def test_digests_of_large_files_are_kept_until_they_change(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,8 @@ from onnx.helper import (
     make_opsetid,
     make_tensor_value_info,
 )
-from stepwell.frontend.onnx.tensor_places import _tensors
+from stepwell.frontend.onnx.reading import model_of
+from stepwell.frontend.onnx.tensor_places import _tensors, note_of
 from stepwell.frontend.onnx.wire import node_count, raw_tensors
 
 RNG = np.random.default_rng(0)
@@ -58,6 +61,15 @@ def test_graphs_in_parts_have_all_of_their_nodes():
     parts = [ModelProto(graph=GraphProto(node=[constant(name)])) for name in "ab"]
     data = b"".join(part.SerializeToString() for part in parts)
     assert len(ModelProto.FromString(data).graph.node) == node_count(data) == 2
+
+
+def test_a_model_with_a_group_is_noted_without_places():
+    """Protobuf skips the fields between the two, which say where a group begins and ends."""
+    large = nested()
+    large.graph.initializer.append(tensor("large", 300))
+    for end, places in ((b"", 1), (b"\xa3\x06\x08\x05\xa4\x06", 0)):
+        data = large.SerializeToString() + end
+        assert len(note_of(model_of(data, Path("model.onnx")), data).tensors) == places
 
 
 @given(st.binary(max_size=200))
