@@ -12,13 +12,24 @@ from stepwell.tuning.rules import kernels
 
 
 def product(
-    m: int, n: int, k: int, *, with_weights: bool = False, turned: bool = False
+    m: int,
+    n: int,
+    k: int,
+    *,
+    with_weights: bool = False,
+    turned: bool = False,
+    computed: bool = False,
 ) -> Contraction:
-    """Of two arrays, the first of which may be `turned`, so that its columns are neighbours; or of one and weights, without negative numbers."""
+    """
+    Of two arrays, the first of which may be `turned`, so that its columns are neighbours, or `computed` as it is used; or of one and weights,
+    without negative numbers.
+    """
     a, b = np.zeros((m, k), np.float32), np.zeros((k, n), np.float32)
     low = sw.jit(lambda a, b: a @ b).lower(a, b)
     if turned:
         low = sw.jit(lambda a, b: a.T @ b).lower(np.zeros((k, m), np.float32), b)
+    if computed:
+        low = sw.jit(lambda a, b, s: (a * s) @ b).lower(a, b, np.zeros(k, np.float32))
     if with_weights:
         low = sw.jit(lambda a: sw.maximum(a @ b, 0)).lower(a)
     (kernel,) = kernels(low.unscheduled())
