@@ -12,7 +12,7 @@ from stepwell.analysis.facts import Contraction, facts_of_loops, find_contractio
 from stepwell.analysis.plans import contraction as plans
 from stepwell.analysis.plans import dot_products
 from stepwell.analysis.plans.contraction_copies import CODE_TWICE
-from stepwell.analysis.plans.contraction_cost import Model, OfBlocks
+from stepwell.analysis.plans.contraction_cost import Model
 from stepwell.analysis.plans.contraction_hints import rows_ahead
 from stepwell.analysis.plans.contraction_plan import ContractionPlan
 from stepwell.analysis.plans.contraction_problem import problem_of, tiles
@@ -27,7 +27,7 @@ from stepwell.targets.target import Target
 from stepwell.tuning.families import Contractions
 from stepwell.tuning.rules import kernels, schedule_with
 
-from .products import first, product
+from .products import first, nearest_bounds, product
 
 CORES = ("icelake-server", "zen3", "zen4", "zen5", "sapphire-rapids", "emerald-rapids")
 
@@ -358,29 +358,6 @@ def test_plans_that_are_not_looked_at_are_not_the_cheapest(
     assert times == pytest.approx(sorted(times), rel=1e-12)
     for count in (1, 3):
         assert plans.propose(contraction, target, count) == every[:count]
-
-
-def nearest_bounds(contraction: Contraction, target: Target) -> dict[str, float]:
-    """The greatest part of its waits that is said of a plan before it is worked out, by its innermost loop. All of it is never exceeded."""
-    problem, every = problem_of(contraction), plans.propose(contraction, target, 1 << 20)
-    models = {False: Model(problem, target), True: Model(problem.turned, target)}
-    near: dict[str, float] = dict.fromkeys(("m", "n"), 0.0)
-    for plan in every:
-        model, took = models[plan.turned], plans.cost(plan, contraction, target)
-        terms, rounded = dict(took.terms), 1 + 1e-9
-        due = took.rank
-        plain = replace(plan, pack_left=False, pack_right=False, left_by_rows=False)
-        of_blocks = OfBlocks(model, plain, model.tiles_packing_right(plain))
-        at_once, closer = of_blocks.least_at_once(), of_blocks.least_of_all(plain)
-        least, working = of_blocks.least(plan)
-        assert max(at_once, closer) <= took.seconds * rounded, str(plan)
-        assert least <= due * rounded, str(plan)
-        waits = terms["streaming A"] + terms["streaming B"]
-        others = terms["waiting for threads"] + terms["computing A"]
-        assert working == pytest.approx(due - waits - others)
-        if waits:
-            near[plan.innermost] = max(near[plan.innermost], (least - working) / waits)
-    return near
 
 
 @pytest.mark.parametrize("kind", [{}, {"turned": True}, {"with_weights": True}])
