@@ -105,12 +105,17 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
 def _still_multiples(
     rates: Mapping[str, Rate], found: Mapping[str, Rate], target: Target
 ) -> dict[str, Rate]:
-    """Those that were measured as multiples of the target's rates, of which other ones are found now: as many times as much as these."""
+    """
+    Those that were measured as multiples of the target's rates, of which other ones are found now, and what is compared with them: as many
+    times as much as these.
+    """
     multiples: dict[str, Rate] = {}
-    for first, second in COMPARED:
-        if first in found and second in rates:
-            rate, times = rates[second], found[first].core / target.rates.named(first).core
-            multiples[second] = Rate(times * rate.core, times * rate.machine, rate.source)
+    times = {name: rate.core / target.rates.named(name).core for name, rate in found.items()}
+    for first, second in COMPARED:  # tiles are compared with the peak before others are with tiles
+        if first in times and second in rates:
+            rate, more = rates[second], times[first]
+            times[second] = more
+            multiples[second] = Rate(more * rate.core, more * rate.machine, rate.source)
     return multiples
 
 

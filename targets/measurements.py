@@ -51,7 +51,10 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
         for name in RATE_NAMES
         if name in old or name in new
     }
-    for first, second in COMPARED:
+    left_out: set[str] = set()
+    for first, second in COMPARED:  # tiles are compared with the peak before others are with tiles
+        if first in left_out and rates.pop(second, None):
+            left_out.add(second)
         if second in rates and first in rates:
             source, rate = rates[second].source, rates[first]
             stored = old.get(first)
@@ -63,6 +66,7 @@ def merged(old: Measurements, new: Measurements) -> dict[str, Rate]:
             ]
             if not gains:  # what it was compared with is not known any more
                 del rates[second]
+                left_out.add(second)
                 continue
             gain = sum(gains) / len(gains)
             rates[second] = Rate(gain * rate.core, gain * rate.machine, source)

@@ -11,7 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from ...lazy import cached_property
-from .contraction_copies import least_copying
+from .contraction_copies import least_copying, makes_rows
 from .contraction_hints import asks_for_rows
 from .contraction_plan import ContractionPlan, Innermost
 from .contraction_rates import Beyond, ContractionRates
@@ -142,15 +142,18 @@ class LeastWaits(ContractionRates):
     def _reading_rows(self, plan: ContractionPlan, times: float, near: float) -> float:
         """
         The same where its rows are read as they are, or are asked for, and are streams of their own: so many bytes of each element come
-        from L2.
+        from L2. Rows that are computed for one block after the other come as those that are packed do.
         """
         problem, (share, bytes_, far, _) = self.problem, self._far_left
         elements, uses = problem.m * problem.k, min(plan.nr, problem.n)
+        tiles = -(-problem.n // plan.nr)
+        from_l2 = elements * tiles * near * self.waiting_near
+        if makes_rows(self, plan):
+            return self._streaming(plan, times) + from_l2
         late = self.late(elements * times, bytes_, far.rate, uses)
         waiting = elements * times * bytes_ * self.row_waiting(inf, far)
         seconds = late if asks_for_rows(self, problem, plan) else max(late, waiting)
-        tiles = -(-problem.n // plan.nr)
-        return share * seconds + elements * tiles * near * self.waiting_near
+        return share * seconds + from_l2
 
     def _waiting_for_right(self, plan: ContractionPlan) -> float:
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 from pathlib import Path
 
@@ -288,6 +289,28 @@ def test_shared_library_that_does_not_link(tmp_path: Path):
         with pytest.raises(StepwellError, match="cannot link"):
             link_shared_library(b"no object code", tmp_path / name)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"old.so": b"whole"}
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_shared_library_where_there_is_no_file(tmp_path: Path):
+    """A pipe, and so /dev/null, is written to and stays what it is; links that go round are told of as what cannot be written."""
+    code, pipe, link = (
+        native_code(parse_text(AXPY)).object_code(),
+        tmp_path / "pipe",
+        tmp_path / "x.so",
+    )
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    link_shared_library(code, link)
+    assert link.is_symlink() and pipe.is_fifo()
+    assert os.read(end, 4) == b"\x7fELF"
+    os.close(end)
+    link.unlink()
+    link.symlink_to(link)
+    with pytest.raises(OSError, match="symbolic links"):
+        link_shared_library(code, link)
+    assert sorted(tmp_path.iterdir()) == [pipe, link]
 
 
 @pytest.mark.parametrize(

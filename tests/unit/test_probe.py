@@ -265,8 +265,9 @@ def test_tiles_stay_the_parts_of_the_peak_that_they_were_measured_as(
     """Also where the peak is measured after them, which a busy machine left no time for in the run before."""
 
     def tiles(target: Target, _: int) -> dict[str, Rate]:
-        rate = 0.9 * target.rates.fma_f32.core
-        return {"tile_near": Rate(rate, rate)}
+        parts = {"tile_near": 0.9, "tile_near_asked": 0.91}
+        rates = {name: part * target.rates.fma_f32.core for name, part in parts.items()}
+        return {name: Rate(rate, rate) for name, rate in rates.items()}
 
     measured = {"tile_near": tiles, "fma_f32": lambda *_: {"fma_f32": Rate(80e9, 160e9)}}
     monkeypatch.setattr(probe, "_MEASUREMENTS", measured)
@@ -274,6 +275,7 @@ def test_tiles_stay_the_parts_of_the_peak_that_they_were_measured_as(
     rates = probe.probe(Target.parse("zen5:fma_f32=100e9")).rates
     assert rates["fma_f32"] == Rate(80e9, 160e9)
     assert rates["tile_near"].core == pytest.approx(0.9 * 80e9)
+    assert rates["tile_near_asked"].core == pytest.approx(0.91 * 80e9), "compared with the other"
 
 
 def test_wrong_results_are_noticed(quick: None, monkeypatch: pytest.MonkeyPatch):

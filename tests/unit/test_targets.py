@@ -417,9 +417,10 @@ def test_two_rates_that_are_measured_in_turns_are_kept_by_how_they_compare():
     assert again["tile_near"].core == pytest.approx(100 * 0.85)
     alone = measurements.merged(merged, {"tile_near": Rate(90, 180)})
     assert alone["tile_near"].core == pytest.approx(100 * 0.85)
-    assert measurements.merged({"tile_near": Rate(90, 180)}, {"fma_f32": Rate(50, 50)}) == {
-        "fma_f32": Rate(50, 50)
-    }, "compared with what is not known any more"
+    tiles = {"tile_near": Rate(90, 180), "tile_near_asked": Rate(91, 182)}
+    assert measurements.merged(tiles, {"fma_f32": Rate(50, 50)}) == {"fma_f32": Rate(50, 50)}, (
+        "compared with what is not known any more, and so is what is compared with that"
+    )
     busy = {"beyond_l2": Rate(90, 90, "busy"), "rows_beyond_l2": Rate(60, 60, "busy")}
     assert measurements.merged(old, busy)["rows_beyond_l2"] == Rate(104, 208)
 
