@@ -187,7 +187,9 @@ def test_zero_points_that_are_left_out_are_zero():
 
 def test_an_input_before_the_one_left_out_is_still_needed():
     model, inputs = model_of("QLinearMul", {}, [I8, None, None, I8, SB, None, SC])
-    with pytest.raises(StepwellError, match=r"found input 1 of com\.microsoft\.QLinearMul left out"):
+    with pytest.raises(
+        StepwellError, match=r"found input 1 of com\.microsoft\.QLinearMul left out"
+    ):
         found_of(model, inputs)
 
 
