@@ -1,4 +1,4 @@
-"""Convolutions whose sums go by blocks of channels around all tiles: where they do, what that takes, and that sums are right."""
+"""Convolutions whose sums go by blocks of channels, in tiles or around all of them: where they do, what that takes, and that sums are right."""
 
 from dataclasses import replace
 
@@ -131,3 +131,19 @@ def test_sums_by_blocks_of_channels_are_right(images: int, outputs: int, ending:
     y = y.transpose(0, 2, 3, 1) if ending == "last" else y
     found = compiled_as_is(module, target)(x, more)
     assert np.abs(found - y).max() <= ROUNDED * np.abs(y).max()
+
+
+@pytest.mark.parametrize("core", ["zen4", "zen5"])
+def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str):
+    """All of them would come from L2 again for each element of the window. Sums that keep their order have no blocks."""
+    x, weights = np.zeros((1, 192, 80, 80), np.float32), np.zeros((24, 192, 3, 3), np.float32)
+    for fp, size, is_cut in (
+        ("contract", "", True),
+        ("contract", ":l1=512K", False),
+        ("strict", "", False),
+    ):
+        low = sw.jit(lambda x: sw.conv(x, weights, padding=1), fp=fp).lower(x)
+        found = convolution_of(low)
+        plans = convolution.propose(found, Target.of(f"{core}{size}"), 300)
+        plan = next(plan for plan in plans if not plan.window_inside)
+        assert (0 < plan.block < 192) == is_cut, (fp, size)

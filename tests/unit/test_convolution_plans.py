@@ -438,22 +438,6 @@ def test_two_terms_are_written_out_where_pixels_are_in_lanes(window: str, is_wri
     assert ("stepwell.unrolled" in f"{scheduled_by(low, plan, target)}") == is_written_out
 
 
-@pytest.mark.parametrize("core", ["zen4", "zen5"])
-def test_channels_go_by_in_blocks_of_which_l1_keeps_what_a_tile_reads(core: str):
-    """All of them would come from L2 again for each element of the window. Sums that keep their order have no blocks."""
-    x, weights = np.zeros((1, 192, 80, 80), np.float32), np.zeros((24, 192, 3, 3), np.float32)
-    for fp, size, is_cut in (
-        ("contract", "", True),
-        ("contract", ":l1=512K", False),
-        ("strict", "", False),
-    ):
-        low = sw.jit(lambda x: sw.conv(x, weights, padding=1), fp=fp).lower(x)
-        found = convolution_of(low)
-        plans = convolution.propose(found, Target.of(f"{core}{size}"), 300)
-        plan = next(plan for plan in plans if not plan.window_inside)
-        assert (0 < plan.block < 192) == is_cut, (fp, size)
-
-
 @pytest.mark.parametrize("packs", [True, False])
 @pytest.mark.parametrize("size", [7, 30])
 def test_blocks_of_channels_add_up_to_the_same_sums(size: int, packs: bool):
