@@ -9,6 +9,8 @@ than computing its elements, which are then written again. Libraries for tensors
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
+from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -24,7 +26,7 @@ class ResultMemory:
 
     def __init__(self, most: int = MOST_KEPT):
         self._most = most
-        self._kept: dict[int, list[np.ndarray]] = {}
+        self._kept: OrderedDict[int, list[np.ndarray]] = OrderedDict()
         self._bytes = 0
         self._lock = held_over_forks(Lock(), Rank.INNERMOST)
 
@@ -34,16 +36,14 @@ class ResultMemory:
         now, or new ones. Views of an array refer to the array that has the memory, and so do buffers and DLPack capsules.
         """
         with self._lock:
-            blocks = self._kept.get(size, [])
-            block = _unused(blocks)
+            block = _unused(self._kept.get(size, ()))
             if block is None:
                 block = np.empty(size, np.uint8)  # or MemoryError, and all is as it was
                 if size <= self._most:
-                    blocks.append(block)
+                    self._kept.setdefault(size, []).append(block)
                     self._bytes += size
-            if blocks:
-                self._kept.pop(size, None)
-                self._kept[size] = blocks
+            if size in self._kept:
+                self._kept.move_to_end(size)
             while self._bytes > self._most:
                 self._forget_one()
         return block
@@ -57,7 +57,7 @@ class ResultMemory:
             del self._kept[size]
 
 
-def _unused(blocks: list[np.ndarray]) -> np.ndarray | None:
+def _unused(blocks: Sequence[np.ndarray]) -> np.ndarray | None:
     """One to which nothing refers but the list."""
     for block in blocks:
         if sys.getrefcount(block) == _OF_UNUSED:

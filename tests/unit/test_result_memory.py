@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -55,6 +56,20 @@ def test_what_is_kept_is_bounded():
     assert list(blocks) == [1100, 900, 800], "the size asked for longest ago is forgotten first"
     assert address(memory.take(900)) == addresses[900]
     assert list(blocks) == [1100, 800, 900]
+
+
+def test_taking_a_kept_block_allocates_nothing():
+    memory = ResultMemory()
+    for size in range(1000, 1050):
+        memory.take(size)
+    tracemalloc.start()
+    memory.take(1000)
+    before, _ = tracemalloc.get_traced_memory()
+    for _ in range(500):
+        memory.take(1000)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert abs(grown) < 200, "the order of the sizes is kept in place"
 
 
 def test_threads_get_blocks_of_their_own():
