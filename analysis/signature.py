@@ -77,7 +77,7 @@ def calls_by_programs(function: func.FuncOp) -> list[func.CallOp]:
     module = function.parent_op()
     if module is None:
         return []
-    blocks = [f.body.block for f in _functions_in(module) if f.body.blocks]
+    blocks = (block for f in _functions_in(module) for block in f.body.blocks)
     calls = (call for block in blocks for call in calls_of_kernels(block))
     name = function.sym_name.data
     return [call for call in calls if call.callee.string_value() == name]
