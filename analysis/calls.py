@@ -36,6 +36,12 @@ def calls_of_kernels(block: Block) -> Iterator[func.CallOp]:
                 yield from calls_of_kernels(inner)
 
 
+def calls_in_program(function: func.FuncOp) -> Iterator[func.CallOp]:
+    """The calls of kernels that a program makes, in the order of its text; it may have several blocks, or none."""
+    for block in function.body.blocks:
+        yield from calls_of_kernels(block)
+
+
 def is_private(function: func.FuncOp) -> bool:
     """Whether only the functions of its module can call it."""
     return function.sym_visibility is not None and function.sym_visibility.data == "private"

@@ -86,8 +86,8 @@ def memory_plans(module: ModuleOp) -> Iterator[MemoryPlan]:
 
 
 def arena_of(function: func.FuncOp) -> SSAValue | None:
-    """The argument with the arena."""
-    if function.arg_attrs is None or not function.body.blocks:
+    """The argument with the arena, of a function of one block: `loop-plan-memory` gives none to others."""
+    if function.arg_attrs is None or len(function.body.blocks) != 1:
         return None
     pairs = zip(function.body.block.args, function.arg_attrs, strict=True)
     return next((arg for arg, attrs in pairs if ARENA in attrs.data), None)

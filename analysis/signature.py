@@ -40,7 +40,7 @@ from ..dialects.shaped import row_major
 from ..errors import StepwellError
 from ..spelling import did_you_mean, few_names
 from .call_signature import ArgSpec, FunctionSignature
-from .calls import calls_of_kernels
+from .calls import calls_in_program
 
 SIGNATURE_ATTRIBUTE = "stepwell.signature"
 NOT_CALLABLE_ATTRIBUTE = "stepwell.not_callable"
@@ -77,8 +77,7 @@ def calls_by_programs(function: func.FuncOp) -> list[func.CallOp]:
     module = function.parent_op()
     if module is None:
         return []
-    blocks = [f.body.block for f in _functions_in(module) if f.body.blocks]
-    calls = (call for block in blocks for call in calls_of_kernels(block))
+    calls = (call for program in _functions_in(module) for call in calls_in_program(program))
     name = function.sym_name.data
     return [call for call in calls if call.callee.string_value() == name]
 

@@ -284,13 +284,22 @@ def _is_changed(captured: tuple[_Captured, np.ndarray]) -> bool:
     return is_changed(one.elements, array.astype(one.dtype, copy=False))
 
 
+_MOST_AXES = 64
+"""NPY_MAXDIMS."""
+
+
 def _check_size(result: SSAValue) -> None:
-    """Raises StepwellError for a tensor of more bytes than 64 bits can count."""
+    """Raises StepwellError for a tensor that is no array of NumPy's, which counts the bytes of an empty one by its other extents."""
     shape = cast("TensorType[Attribute]", result.type).get_shape()
-    if not is_int64(math.prod(shape) * 8):
+    if not is_int64(math.prod(filter(None, shape)) * 8):
         raise StepwellError(
             f"found a result of shape {list(shape)}, expected fewer elements than 64 bits can address; "
             "mend the shapes",
+            where=call_site_text(),
+        )
+    if len(shape) > _MOST_AXES:
+        raise StepwellError(
+            f"found a result of {len(shape)} axes, expected at most {_MOST_AXES}, as in NumPy; join some of them",
             where=call_site_text(),
         )
 
@@ -392,7 +401,8 @@ def dtype_of(value: TensorLike) -> np.dtype:
         return default_dtype(value)
     dtype: Any = getattr(value, "dtype", None)
     if _is_dtype(dtype):
-        return require_supported(dtype.newbyteorder("="), "an operand")
+        native = dtype if dtype.isnative else dtype.newbyteorder("=")
+        return require_supported(native, "an operand")
     return as_tensor(value).dtype
 
 

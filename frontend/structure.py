@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from types import NoneType
 from typing import Any, NamedTuple
 
+from ..errors import StepwellError
 from ..frozen import frozen
 from .complex_arrays import Pair, from_side_by_side, is_complex_array
 
@@ -88,7 +89,24 @@ def flatten(
     Append the leaves of `value`, each with its path (`params.w1`, `layers.0`), to `leaves`.
 
     Complex numbers, traced or in arrays, are two leaves, their parts; or one of this kind, if it is given.
+
+    Raises StepwellError for containers in themselves, and nested deeper than Python calls functions.
     """
+    try:
+        return _flattened(value, path, leaves, complex_leaf)
+    except RecursionError:
+        from .call_site import call_site_text  # late: it is for messages
+
+        raise StepwellError(
+            f"found containers without end in '{path}', expected arrays and numbers in them; give no container that is in "
+            "itself",
+            where=call_site_text(),
+        ) from None
+
+
+def _flattened(
+    value: Any, path: str, leaves: list[tuple[str, Any]], complex_leaf: Leaf | None
+) -> Structure:
     kind = _kind_of(value)
     is_complex = issubclass(kind, Pair | complex) or is_complex_array(value)
     if is_complex and complex_leaf is not None:
@@ -119,7 +137,7 @@ def flatten(
         leaves.append((path, value))
         return LEAF
     below = tuple(
-        flatten(child, f"{path}.{name}", leaves, complex_leaf=complex_leaf)
+        _flattened(child, f"{path}.{name}", leaves, complex_leaf)
         for name, child in zip(names, children, strict=True)
     )
     return Node(kind, keys, below)

@@ -23,17 +23,22 @@ MOST_LANES = 256
 """A loop with more iterations is not made one vector of: the code would grow without end."""
 
 
+MOST_COPIES = 1 << 14
+"""A loop with more iterations, whatever it is marked, stays a loop: to write it out takes memory and time without end."""
+
+
 LaneCounter: TypeAlias = "Callable[[loop.ForOp], int | None]"
 """`lane_count`, or what remembers its answers."""
 
 
 def is_written_out(for_op: loop.ForOp) -> bool:
-    """Whether the loop is marked `unroll`, and numbers in its bounds say how far that goes."""
+    """Whether the loop is marked `unroll`, and numbers in its bounds say that it goes no further than code should."""
     return (
         (mode := for_op.mode) is not None
         and mode.data is RunMode.UNROLL
         and len(for_op.lower_map.data.results) == 1
-        and for_op.greatest_trip_count() is not None
+        and (count := for_op.greatest_trip_count()) is not None
+        and count <= MOST_COPIES
     )
 
 

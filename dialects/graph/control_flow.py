@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, lazy_traits_def, var_operand_def
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead, would_be_trivially_dead
 
 from ..control_flow import If, Scan, While
@@ -38,7 +38,7 @@ class YieldOp(IRDLOperation):
     name = "graph.yield"
 
     values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(ScanOp, WhileOp, IfOp), Pure()))
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue | Operation):

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..by_position import by_position
@@ -58,6 +58,18 @@ def dealt(
     return tuple(tuple(islice(values, size)) for size in sizes)
 
 
+class _EndsBodies(OpTrait):
+    """Stands in operations of its dialect, and in no function: this must end in what its calls return."""
+
+    def verify(self, op: Operation) -> None:
+        parent = op.parent_op()
+        if parent is not None and not parent.name.startswith("te."):
+            raise VerifyException(
+                f"found '{op.name}' at the end of a block of '{parent.name}', expected it in an operation of te; "
+                "end a function with func.return"
+            )
+
+
 @by_position
 @irdl_op_definition
 class YieldOp(IRDLOperation):
@@ -66,7 +78,7 @@ class YieldOp(IRDLOperation):
     name = "te.yield"
 
     values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
+    traits = traits_def(IsTerminator(), _EndsBodies(), Pure())
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue | Operation):

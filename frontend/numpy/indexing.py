@@ -16,6 +16,8 @@ from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 
+_MOST = np.iinfo(np.int64).max
+
 
 @frozen
 class _Plan:
@@ -272,10 +274,10 @@ def _in_range(index: int, extent: int, axis: int) -> int:
 
 
 def _integer_slice(part: slice[Any, Any, Any]) -> slice:
-    """The slice with Python integers."""
+    """The slice with Python integers, of 64 bits: no extent is beyond, so that greater ones say the same."""
     try:
         bounds = [
-            None if bound is None else operator.index(bound)
+            None if bound is None else max(-_MOST, min(operator.index(bound), _MOST))
             for bound in (part.start, part.stop, part.step)
         ]
     except (TypeError, StepwellError):

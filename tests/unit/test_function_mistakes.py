@@ -33,6 +33,11 @@ MISTAKES = {
     "found 'big' for alpha": lambda x: sw.leaky_relu(x, "big"),
     "found source 0 and destination": lambda x: sw.moveaxis(x, 0, (0, 1)),
     "found extent 2 on axis 0": lambda x: sw.squeeze(x, 0),
+    r"found a result of shape \[2, 0, 4294967296, 4294967296\]": lambda x: sw.broadcast_to(
+        x[:, :0, None, None], (2, 0, 2**32, 2**32)
+    ),
+    "found a result of 65 axes, expected at most 64": lambda x: sw.reshape(x, (1,) * 63 + (2, 3)),
+    "found dtype StringDType": lambda x: sw.add(x, np.zeros(3, np.dtypes.StringDType())),
     "found a fraction below 0 or above 1": lambda x: sw.percentile(x, [50, 101]),
 }
 
@@ -54,3 +59,14 @@ def test_mistakes_in_a_traced_function(message):
         sw.jit(MISTAKES[message]).lower(np.ones((2, 3), "f4"))
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(__file__)
+
+
+def test_containers_in_themselves():
+    rows = [np.ones(3)]
+    rows.append(rows)
+    message = "found containers without end in '{}', expected"
+    with pytest.raises(sw.StepwellError, match=message.format("x")) as caught:
+        sw.jit(lambda x: x[0])(rows)
+    assert str(caught.value).startswith(__file__)
+    with pytest.raises(sw.StepwellError, match=message.format("result")):
+        sw.jit(lambda x: rows)(np.ones(3))

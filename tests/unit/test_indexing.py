@@ -51,6 +51,8 @@ def test_compiled_subscripts():
         (slice(1), rows),
         (0, slice(None), rows),
         (slice(5, 2), 1),
+        slice(-(2**70), 2**70, 2**70),
+        (0, slice(2**63, -(2**64), -(2**63))),
         ([[0, 1], [2, 0]], 1),
     ]
     compiled = sw.jit(lambda x: [x[key] for key in keys])

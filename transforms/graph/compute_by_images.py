@@ -80,9 +80,8 @@ class GraphComputeByImagesPass(StepwellPass):
         if self.opt == "quick":
             return
         target = Target.of(self.target)
-        blocks = [
-            region.block for function in op.ops for region in function.regions if region.blocks
-        ]
+        regions = [region for function in op.ops for region in function.regions]
+        blocks = [region.block for region in regions if len(region.blocks) == 1]
         for block in blocks:
             for ops, after, images in networks(block):
                 layers = [_layer(one, images) for one in ops]

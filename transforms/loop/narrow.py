@@ -191,7 +191,7 @@ def _guard(op: loop.ForOp, rooms: Sequence[AffineExpr], step: SSAValue) -> None:
 
 
 def _narrow(function: func.FuncOp) -> None:
-    if function.arg_attrs is None or not function.body.blocks:
+    if function.arg_attrs is None or len(function.body.blocks) != 1:
         return
     marks = dict(zip(function.body.block.args, function.arg_attrs.data, strict=True))
     steps = [arg for arg, mark in marks.items() if loop.STEP in mark.data]

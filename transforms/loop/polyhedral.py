@@ -28,6 +28,7 @@ from ...dialects import loop
 from ...errors import StepwellError
 from ...frozen import frozen
 from ..remarks import remark
+from ..step_support.auto import functions_with_loops
 from ..step_support.isl_ast import AstToLoops
 from ..step_support.isl_scheduler import SECONDS, scheduled
 from ..step_support.rewrite import substitute
@@ -66,12 +67,8 @@ class LoopPolyhedralPass(StepwellPass):
             raise StepwellError(
                 f"found fuse={self.fuse} for pass '{self.name}', expected one of {', '.join(FUSIONS)}; write one of these"
             )
-        for function in op.ops:
-            if (
-                isinstance(function, func.FuncOp)
-                and self.function in ("", function.sym_name.data)
-                and any(isinstance(inner, loop.ForOp) for inner in function.walk())
-            ):
+        for function in functions_with_loops(op):
+            if self.function in ("", function.sym_name.data):
                 reschedule(function, self.tile, self.fuse)
 
 

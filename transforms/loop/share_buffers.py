@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRef
 from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.alias import Aliases
-from ...analysis.calls import calls_in, calls_of_kernels, only_called
+from ...analysis.calls import calls_in, calls_in_program, only_called
 from ...analysis.facts import facts_of_loops
 from ...analysis.levels import Level
 from ...analysis.sharing import Call, Kernel, choose, left_alone, shared
@@ -77,7 +77,7 @@ def _calls_of(function: object, kernels: Mapping[str, Kernel]) -> list[Call]:
     aliases = Aliases(function)
     return [
         Call(kernels[name], [aliases.root(one) for one in call.arguments if _is_buffer(one)])
-        for call in calls_of_kernels(function.body.block)
+        for call in calls_in_program(function)
         if (name := call.callee.root_reference.data) in kernels
     ]
 

@@ -72,3 +72,10 @@ func.func @scalar(%go: i1, %a: tensor<2xf32>) {
   func.return
 }
 // CHECK: found a value of type i1, expected a ranked tensor; graph.if takes no others
+
+// -----
+
+func.func @yield_of_a_function(%x: tensor<4xf32>) -> tensor<4xf32> {
+  graph.yield %x : tensor<4xf32>
+}
+// CHECK: 'graph.yield' expects parent op to be one of 'graph.scan', 'graph.while', 'graph.if'

@@ -270,7 +270,7 @@ func.func @branch_arguments(%i: index) {
 
 func.func @branch_without_yield(%i: index) {
   loop.if (%i >= 0) {
-    te.yield
+    "llvm.unreachable"() : () -> ()
   }
   func.return
 }
@@ -318,3 +318,10 @@ func.func @dead_buffer(%c: i1, %v: f32) {
   func.return
 }
 // CHECK: invalid.mlir:{{[0-9]+}}:8: found a use of the buffer by 'loop.store' in another block, expected uses inside the block that has it, where it is alive; allocate it there
+
+// -----
+
+func.func @yield_of_a_function() {
+  loop.yield
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:3: 'loop.yield' expects parent op to be one of 'loop.for', 'loop.if'

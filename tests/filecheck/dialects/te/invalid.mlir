@@ -215,7 +215,7 @@ func.func @combiner_on_type(%x: tensor<4xf32>) {
 
 func.func @no_yield(%x: tensor<4xf32>) {
   %r = te.compute [%i = 4] (%a = %x[%i]) : (tensor<4xf32>) -> tensor<4xf32> {
-    loop.yield %a : f32
+    "llvm.unreachable"() : () -> ()
   }
   func.return
 }
@@ -385,7 +385,7 @@ func.func @kernel_sees_nothing_around_it(%x: tensor<4xf32>) {
 
 func.func @kernel_without_yield(%x: tensor<4xf32>) {
   %r = te.kernel "k" () : () -> tensor<4xf32> {
-    loop.yield
+    "llvm.unreachable"() : () -> ()
   }
   func.return
 }
@@ -495,3 +495,10 @@ func.func @loops_start(%x: tensor<4xf32>) {
   func.return
 }
 // CHECK: invalid.mlir:{{[0-9]+}}:{{[0-9]+}}: found an operand without a value, expected '%name = %value' for each, and results that start with a value before the others
+
+// -----
+
+func.func @yield_of_a_function(%x: tensor<4xf32>) -> tensor<4xf32> {
+  te.yield %x : tensor<4xf32>
+}
+// CHECK: invalid.mlir:{{[0-9]+}}:3: found 'te.yield' at the end of a block of 'func.func', expected it in an operation of te; end a function with func.return

@@ -117,3 +117,14 @@ func.func private @shared(%a: memref<6x64xf32>, %b: memref<64x16xf32>, %c: memre
   }
   func.return
 }
+
+// Four billion iterations stay a loop.
+// CHECK-LABEL: func.func @too_many
+// CHECK:         scf.for
+func.func @too_many(%a: memref<4294967296xi8>) {
+  loop.for parallel unroll "i" %i = 0 to 4294967296 {
+    %x = arith.constant 1 : i8
+    loop.store %x, %a[%i] : memref<4294967296xi8>
+  }
+  func.return
+}

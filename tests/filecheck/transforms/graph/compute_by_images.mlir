@@ -49,3 +49,13 @@ func.func @alone(%x: tensor<64x64x112x112xf32>) -> tensor<64x64x110x110xf32> {
   %a = graph.conv %x, %w strides = [1, 1] dilations = [1, 1] pad = [0, 0], [0, 0] groups = 1 : tensor<64x64x112x112xf32>, tensor<64x64x3x3xf32> -> tensor<64x64x110x110xf32>
   func.return %a : tensor<64x64x110x110xf32>
 }
+
+// A function of several blocks stays as it is.
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%more: i1, %x: tensor<4xf32>) {
+  cf.cond_br %more, ^again, ^end
+^again:
+  cf.br ^end
+^end:
+  func.return
+}

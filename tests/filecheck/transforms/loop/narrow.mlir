@@ -74,3 +74,13 @@ func.func private @apart(%x: memref<9xf32>, %step: index {stepwell.step}, %y: me
   }
   func.return
 }
+
+// A function of several blocks stays as it is.
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%more: i1, %x: memref<50x200xf32> {stepwell.needed = affine_map<(d0) -> (0, 49, 0, 198 - d0)>}, %step: index {stepwell.step}) {
+  cf.cond_br %more, ^again, ^end
+^again:
+  cf.br ^end
+^end:
+  func.return
+}

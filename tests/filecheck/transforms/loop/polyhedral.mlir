@@ -49,3 +49,17 @@ func.func @waves(%A: memref<64x64xf32>) {
   }
   func.return
 }
+
+// Loops of a function of several blocks stay as they are.
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%more: i1, %x: memref<4xf32>) {
+  cf.cond_br %more, ^again, ^end
+^again:
+  loop.for serial "i" %i = 0 to 4 {
+    %v = loop.load %x[%i] : memref<4xf32>
+    loop.store %v, %x[%i] : memref<4xf32>
+  }
+  cf.br ^end
+^end:
+  func.return
+}

@@ -133,3 +133,13 @@ func.func @main(%x: memref<16x1026xf32>, %v: memref<256x16xf32>, %w: memref<64x2
   func.call @tiny(%few, %r) : (memref<4xf32>, memref<4xf32>) -> ()
   func.return
 }
+
+// A program of several blocks calls kernels too.
+func.func @blocks(%more: i1, %few: memref<4xf32>, %r: memref<4xf32> {stepwell.result}) {
+  cf.cond_br %more, ^call, ^end
+^call:
+  func.call @tiny(%few, %r) : (memref<4xf32>, memref<4xf32>) -> ()
+  cf.br ^end
+^end:
+  func.return
+}
