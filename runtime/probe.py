@@ -16,7 +16,16 @@ from ..targets.belief import SLOWER, bounded, doubted
 from ..targets.estimates import together, with_last_cache
 from ..targets.machine import core_cpus, detect_caches
 from ..targets.measurements import COMPARED, READS, load, merged, store
-from ..targets.rates import KINDS, PEAK, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
+from ..targets.rates import (
+    KINDS,
+    PEAK,
+    RATE_NAMES,
+    STRIDED_ROWS,
+    Rate,
+    is_size,
+    is_slowdown,
+    is_tile,
+)
 from ..targets.target import Target
 from . import probe_jobs
 from .probe_timing import (
@@ -50,10 +59,10 @@ _TILE_TURNS = 6
 """How often the peak and the tiles take turns: a neighbour on the same core comes and goes within tenths of a second."""
 
 _LAST_START = 11.0
-"""
-Seconds after which no further group of rates is begun, nor measured again; each takes about one where nothing else runs, and tiles
-take two.
-"""
+"""Seconds after which no further group of rates is begun; each takes about one where nothing else runs, and tiles take three."""
+
+_LAST_END = 14.5
+"""Seconds by which what is measured again must come to its end, going by what it took before."""
 
 _LAST_SHARED_START = 5.0
 """
@@ -90,15 +99,15 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
     target = target or Target.host()
     watch, began = LoadWatch(), perf_counter()
     rates: dict[str, Rate] = {}
-    measures: dict[str, _Measure] = {}
+    timed: dict[str, _Timed] = {}
     for name in sorted(_MEASUREMENTS, key=lambda name: name in have):
-        measure = _MEASUREMENTS[name]
         spent = perf_counter() - began
         if spent > _LAST_START:
             break
         is_late = spent > _LAST_SHARED_START and name in _ON_ALL_CORES
+        measure = _Timed(_MEASUREMENTS[name])
         found = measure(target, 1 if is_late else len(core_cpus()))
-        measures |= dict.fromkeys(found, measure)
+        timed |= dict.fromkeys(found, measure)
         rates |= _still_multiples(rates, found, target)
         rates |= (
             {name: replace(rate, source="busy") for name, rate in found.items()}
@@ -107,7 +116,7 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
         )
         target = _knowing(target, found)
     rates, doubts = _again_if_doubted(
-        target, rates, measures, lambda: perf_counter() - began < _LAST_START
+        target, rates, timed, lambda: began + _LAST_END - perf_counter()
     )
     check_plausible(rates, target)
     in_order = {name: rates[name] for name in RATE_NAMES if name in rates}
@@ -117,21 +126,22 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
 def _again_if_doubted(
     target: Target,
     rates: dict[str, Rate],
-    measures: Mapping[str, _Measure],
-    is_time: Callable[[], bool],
+    timed: Mapping[str, _Timed],
+    left: Callable[[], float],
 ) -> tuple[dict[str, Rate], set[str]]:
     """
-    The rates, of which those that are doubted are measured again as long as there `is_time`, and the names of those that are doubted still. Of the
-    first and this the better is kept, as of two runs.
+    The rates, of which groups with doubtful ones are measured again while enough seconds are `left`, and the names of those that are doubted
+    still. Of the first and this the better is kept, as of two runs. Most depends on tiles, which come first.
     """
-    known = target.known_rates
-    while (doubts := _doubts(target, known, rates)) and is_time():
-        rates = bounded(rates, doubts)
-        for measure in dict.fromkeys(measures[name] for name in rates if name in doubts):
-            if is_time():
+    known, is_time = target.known_rates, True
+    while (doubts := _doubts(target, known, rates)) and is_time:
+        rates, is_time = bounded(rates, doubts), False
+        names = sorted((name for name in rates if name in doubts), key=is_tile, reverse=True)
+        for measure in dict.fromkeys(timed[name] for name in names):
+            if measure.seconds < left():
                 again = _on_as_many(rates, measure(target, 1))
                 again = bounded(again, _doubts(target, known, rates | again))
-                rates = merged(rates, again)
+                rates, is_time = merged(rates, again), True
                 target = _knowing(target, rates)
     return bounded(rates, doubts), doubts
 
@@ -200,6 +210,22 @@ def probe_and_store() -> Probed:
 # One group of rates each.
 
 _Measure = Callable[[Target, int], dict[str, Rate]]
+
+
+class _Timed:
+    """What measures a group of rates, and the `seconds` that it took last."""
+
+    def __init__(self, measure: _Measure):
+        self._measure = measure
+        self.seconds = 0.0
+
+    def __call__(self, target: Target, cores: int) -> dict[str, Rate]:
+        start = perf_counter()
+        found = self._measure(target, cores)
+        self.seconds = perf_counter() - start
+        return found
+
+
 _Quantile = Callable[[Sampled], float]
 
 

@@ -128,14 +128,16 @@ def sample(
     pause: float = 0.0,
     repetitions: int = _REPETITIONS,
     least: int = _LEAST_REPETITIONS,
+    rounds: int | None = None,
 ) -> Sampled:
     """
     At most so many repetitions, and at `least` so many, in each of which every thread works on arrays of its own.
-    `pause` seconds come before each.
+    `pause` seconds come before each. A repetition has so many `rounds`, or as many as take its time.
 
     Raises StepwellError for a kernel that did not do its work.
     """
-    race, watch = _Race(job, threads, pause, repetitions, least), LoadWatch()
+    rounds = rounds or _enough_rounds(job)
+    race, watch = _Race(job, threads, pause, repetitions, least, rounds), LoadWatch()
     if threads == 1:
         race.run()
     else:
@@ -150,7 +152,11 @@ def sample(
 def in_turns(jobs: Sequence[Job], turns: int = _TURNS) -> list[list[Sampled]]:
     """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions."""
     part, least = _REPETITIONS // turns, _LEAST_REPETITIONS * _TURNS // turns
-    return [[sample(job, repetitions=part, least=least) for job in jobs] for _ in range(turns)]
+    counted = [(job, _enough_rounds(job)) for job in jobs]
+    return [
+        [sample(job, repetitions=part, least=least, rounds=rounds) for job, rounds in counted]
+        for _ in range(turns)
+    ]
 
 
 def agree(ratios: Sequence[float]) -> bool:
@@ -188,11 +194,13 @@ def _enough_rounds(job: Job) -> int:
 class _Race:
     """Threads that begin each repetition together."""
 
-    def __init__(self, job: Job, threads: int, pause: float, repetitions: int, least: int):
+    def __init__(
+        self, job: Job, threads: int, pause: float, repetitions: int, least: int, rounds: int
+    ):
         self._job = job
         self._most, self._least = repetitions, least
         self._pause = pause
-        self._rounds = _enough_rounds(job)
+        self._rounds = rounds
         self._barrier = threading.Barrier(threads, self._decide)
         self._repetitions = 0
         self._ends_at = 0.0
