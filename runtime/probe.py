@@ -58,10 +58,13 @@ least; of a small part L2 keeps some, and neighbours on other cores use the same
 _TILE_TURNS = 6
 """How often the peak and the tiles take turns: a neighbour on the same core comes and goes within tenths of a second."""
 
+_BRIEFLY = 0.05
+"""Seconds for what the best repetition tells of, and a few are enough for."""
+
 _LAST_START = 11.0
 """Seconds after which no further group of rates is begun; each takes about one where nothing else runs, and tiles take three."""
 
-_LAST_END = 14.5
+_LAST_END = 14.8
 """Seconds by which what is measured again must come to its end, going by what it took before."""
 
 _LAST_SHARED_START = 5.0
@@ -409,7 +412,7 @@ def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:
 def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
     rates: dict[str, Rate] = {}
     for rows in STRIDED_ROWS:
-        turns = in_turns(probe_jobs.strided_jobs(target, rows))
+        turns = in_turns(probe_jobs.strided_jobs(target, rows), budget=_BRIEFLY)
         slowdown = max(median(apart.best / together_.best for together_, apart in turns), 1.0)
         is_busy = joined([each for turn in turns for each in turn]).is_busy
         rates[f"strided_{rows}"] = Rate(slowdown, slowdown, "busy" if is_busy else "measured")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -65,6 +67,12 @@ _ROW_BYTES = 4096
 
 
 def compiled(text: str, target: Target) -> Executable:
+    """What is measured again is compiled once, whatever is known of the target meanwhile."""
+    return _compiled(text, replace(target, found=()))
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: str, target: Target) -> Executable:
     return compile_module(Parser(make_context(), text).parse_module(), target=target)
 
 

@@ -154,13 +154,16 @@ def sample(
     return race.sampled(watch.load())
 
 
-def in_turns(jobs: Sequence[Job], turns: int = _TURNS) -> list[list[Sampled]]:
-    """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions."""
+def in_turns(
+    jobs: Sequence[Job], turns: int = _TURNS, budget: float | None = None
+) -> list[list[Sampled]]:
+    """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions, and of its `budget` of seconds."""
+    budget = _BUDGET if budget is None else budget
     part, least = _REPETITIONS // turns, _LEAST_REPETITIONS * _TURNS // turns
     rounds = [_Warm(job).find_rounds() for job in jobs]
     return [
         [
-            sample(job, repetitions=part, least=least, rounds=count, budget=_BUDGET / turns)
+            sample(job, repetitions=part, least=least, rounds=count, budget=budget / turns)
             for job, count in zip(jobs, rounds, strict=True)
         ]
         for _ in range(turns)
