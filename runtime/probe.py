@@ -12,10 +12,20 @@ from time import perf_counter
 
 from ..errors import StepwellError
 from ..frozen import frozen
+from ..targets.belief import SLOWER, bounded, doubted
 from ..targets.estimates import together, with_last_cache
 from ..targets.machine import core_cpus, detect_caches
 from ..targets.measurements import COMPARED, READS, load, merged, store
-from ..targets.rates import KINDS, RATE_NAMES, STRIDED_ROWS, Rate, is_size, is_slowdown
+from ..targets.rates import (
+    KINDS,
+    PEAK,
+    RATE_NAMES,
+    STRIDED_ROWS,
+    Rate,
+    is_size,
+    is_slowdown,
+    is_tile,
+)
 from ..targets.target import Target
 from . import probe_jobs
 from .probe_timing import (
@@ -48,8 +58,14 @@ least; of a small part L2 keeps some, and neighbours on other cores use the same
 _TILE_TURNS = 6
 """How often the peak and the tiles take turns: a neighbour on the same core comes and goes within tenths of a second."""
 
+_BRIEFLY = 0.05
+"""Seconds for what the best repetition tells of, and a few are enough for."""
+
 _LAST_START = 11.0
-"""Seconds after which no further group of rates is begun; each takes about one where nothing else runs."""
+"""Seconds after which no further group of rates is begun; each takes about one where nothing else runs, and tiles take three."""
+
+_LAST_END = 14.8
+"""Seconds by which what is measured again must come to its end, going by what it took before."""
 
 _LAST_SHARED_START = 5.0
 """
@@ -63,10 +79,11 @@ _MOST_FMAS_A_CYCLE = 4
 
 @frozen
 class Probed:
-    """The rates that were measured by name, and what else the machine did meanwhile."""
+    """The rates that were measured by name, what else the machine did meanwhile, and which of them are `doubted`."""
 
     rates: dict[str, Rate]
     load: Load
+    doubted: tuple[str, ...] = ()
 
     @property
     def busy(self) -> list[str]:
@@ -77,20 +94,23 @@ class Probed:
 def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
     """
     Measure this machine in 5 to 15 seconds. Nothing is stored. What a very busy machine leaves no time for is
-    not among the rates; those that one does not `have` yet come first.
+    not among the rates; those that one does not `have` yet come first. What is doubted is measured again while there is time, and what
+    still is counts as measured on a busy machine.
 
     Raises StepwellError when `target` does not run here, and for results that cannot be.
     """
     target = target or Target.host()
     watch, began = LoadWatch(), perf_counter()
     rates: dict[str, Rate] = {}
+    timed: dict[str, _Timed] = {}
     for name in sorted(_MEASUREMENTS, key=lambda name: name in have):
-        measure = _MEASUREMENTS[name]
         spent = perf_counter() - began
         if spent > _LAST_START:
             break
         is_late = spent > _LAST_SHARED_START and name in _ON_ALL_CORES
+        measure = _Timed(_MEASUREMENTS[name])
         found = measure(target, 1 if is_late else len(core_cpus()))
+        timed |= dict.fromkeys(found, measure)
         rates |= _still_multiples(rates, found, target)
         rates |= (
             {name: replace(rate, source="busy") for name, rate in found.items()}
@@ -98,8 +118,49 @@ def probe(target: Target | None = None, have: Container[str] = ()) -> Probed:
             else found
         )
         target = _knowing(target, found)
+    rates, doubts = _again_if_doubted(
+        target, rates, timed, lambda: began + _LAST_END - perf_counter()
+    )
     check_plausible(rates, target)
-    return Probed({name: rates[name] for name in RATE_NAMES if name in rates}, watch.load())
+    in_order = {name: rates[name] for name in RATE_NAMES if name in rates}
+    return Probed(in_order, watch.load(), tuple(name for name in in_order if name in doubts))
+
+
+def _again_if_doubted(
+    target: Target,
+    rates: dict[str, Rate],
+    timed: Mapping[str, _Timed],
+    left: Callable[[], float],
+) -> tuple[dict[str, Rate], set[str]]:
+    """
+    The rates, of which groups with doubtful ones are measured again while enough seconds are `left`, and the names of those that are doubted
+    still. Of the first and this the better is kept, as of two runs. Most depends on tiles, which come first.
+    """
+    known, is_time = target.known_rates, True
+    while (doubts := _doubts(target, known, rates)) and is_time:
+        rates, is_time = bounded(rates, doubts), False
+        names = sorted((name for name in rates if name in doubts), key=is_tile, reverse=True)
+        for measure in dict.fromkeys(timed[name] for name in names):
+            if measure.seconds < left():
+                again = _on_as_many(rates, measure(target, 1))
+                again = bounded(again, _doubts(target, known, rates | again))
+                rates, is_time = merged(rates, again), True
+                target = _knowing(target, rates)
+    return bounded(rates, doubts), doubts
+
+
+def _doubts(target: Target, known: Mapping[str, Rate], rates: Mapping[str, Rate]) -> set[str]:
+    """Those of the rates that are doubted; tiles are parts of the target's peak where it was not measured in this run."""
+    return doubted(target.core, known, {PEAK: target.rates.fma_f32, **rates}) & rates.keys()
+
+
+def _on_as_many(rates: Mapping[str, Rate], again: Mapping[str, Rate]) -> dict[str, Rate]:
+    """What was measured again on one core, on all as many times as much as before."""
+    return {
+        name: replace(rate, machine=rate.core * rates[name].machine / rates[name].core)
+        for name, rate in again.items()
+        if name in rates
+    }
 
 
 def _still_multiples(
@@ -151,6 +212,23 @@ def probe_and_store() -> Probed:
 
 # One group of rates each.
 
+_Measure = Callable[[Target, int], dict[str, Rate]]
+
+
+class _Timed:
+    """What measures a group of rates, and the `seconds` that it took last."""
+
+    def __init__(self, measure: _Measure):
+        self._measure = measure
+        self.seconds = 0.0
+
+    def __call__(self, target: Target, cores: int) -> dict[str, Rate]:
+        start = perf_counter()
+        found = self._measure(target, cores)
+        self.seconds = perf_counter() - start
+        return found
+
+
 _Quantile = Callable[[Sampled], float]
 
 
@@ -198,7 +276,19 @@ def fma_rates(target: Target, cores: int) -> dict[str, Rate]:
         if target.vector_bits > 256:
             narrow = probe_jobs.fma_job(target, element, 256)
             rates[f"fma_{element}_narrow"] = _on_all(narrow, narrow, cores, _median)
+    if target.known_rates and not _begins_all(target):
+        rates[PEAK] = replace(rates[PEAK], source="busy")
     return rates
+
+
+def _begins_all(target: Target) -> bool:
+    """
+    Whether as many multiply-adds begin in a cycle as a core has ports, or nearly so: a thread of somebody else's on this core takes its part
+    of them. It has little of what a chain of multiply-adds takes, each of which waits for the one before, so that these tell of the clock.
+    """
+    jobs = probe_jobs.fma_job(target, "f32", target.vector_bits), probe_jobs.fma_chain_job(target)
+    begun = median(many.median / chain.median for many, chain in in_turns(jobs))
+    return begun * SLOWER > target.core.fma_ports * target.core.fma_latency
 
 
 def _last_cache(target: Target, cores: int) -> dict[str, Rate]:
@@ -232,11 +322,20 @@ def _last_cache(target: Target, cores: int) -> dict[str, Rate]:
     return {"last_cache": Rate(usable, usable, "busy" if is_busy else "measured")}
 
 
-def _stream_rates(target: Target, cores: int) -> dict[str, Rate]:
+def _near_streams(target: Target, cores: int) -> dict[str, Rate]:
+    return _stream_rates(target, cores, ("L1", "L2"))
+
+
+def _far_streams(target: Target, cores: int) -> dict[str, Rate]:
+    return _stream_rates(target, cores, ("L3", "memory"))
+
+
+def _stream_rates(target: Target, cores: int, levels: Container[str]) -> dict[str, Rate]:
     rates: dict[str, Rate] = {}
     for kind in KINDS:
         kernel = probe_jobs.stream_kernel(target, kind)
-        for level, alone, shared in probe_jobs.working_sets(target.caches, cores):
+        sets = probe_jobs.working_sets(target.caches, cores)
+        for level, alone, shared in (each for each in sets if each[0] in levels):
             jobs = [probe_jobs.stream_job(kernel, kind, size) for size in (alone, shared)]
             rates[f"{kind}_{level.lower()}"] = _on_all(jobs[0], jobs[1], cores, _best)
     return rates
@@ -313,17 +412,18 @@ def _pack_rates(target: Target, cores: int) -> dict[str, Rate]:
 def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
     rates: dict[str, Rate] = {}
     for rows in STRIDED_ROWS:
-        turns = in_turns(probe_jobs.strided_jobs(target, rows))
+        turns = in_turns(probe_jobs.strided_jobs(target, rows), budget=_BRIEFLY)
         slowdown = max(median(apart.best / together_.best for together_, apart in turns), 1.0)
         is_busy = joined([each for turn in turns for each in turn]).is_busy
         rates[f"strided_{rows}"] = Rate(slowdown, slowdown, "busy" if is_busy else "measured")
     return rates
 
 
-_MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
+_MEASUREMENTS: dict[str, _Measure] = {
     "fma_f32": fma_rates,
     "last_cache": _last_cache,
-    "read_l1": _stream_rates,
+    "read_l1": _near_streams,
+    "read_memory": _far_streams,
     "beyond_l2": _beyond_l2,
     "copy_past": _past_caches,
     "tile_in_l1": _tile_rates,
@@ -333,7 +433,7 @@ _MEASUREMENTS: dict[str, Callable[[Target, int], dict[str, Rate]]] = {
 }
 """What measures each group of rates, by the first of them, in the order of how much depends on them."""
 
-_ON_ALL_CORES = ("fma_f32", "read_l1", "beyond_l2", "copy_past")
+_ON_ALL_CORES = ("fma_f32", "read_l1", "read_memory", "beyond_l2", "copy_past")
 """Those groups that are measured on one core, and then on all at once. Of the others all cores follow from one."""
 
 # What cannot be.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -65,6 +67,12 @@ _ROW_BYTES = 4096
 
 
 def compiled(text: str, target: Target) -> Executable:
+    """What is measured again is compiled once, whatever is known of the target meanwhile."""
+    return _compiled(text, replace(target, found=()))
+
+
+@lru_cache(maxsize=64)
+def _compiled(text: str, target: Target) -> Executable:
     return compile_module(Parser(make_context(), text).parse_module(), target=target)
 
 
@@ -101,7 +109,16 @@ def fma_job(target: Target, element: str, vector_bits: int) -> Job:
     12 independent vectors where there are 16 registers, 24 where there are 32: more than latency times
     throughput of any core's multiply-adds (10 on Intel's), and the two operands stay in registers too.
     """
-    lanes, count = vector_bits // BITS[element], 3 * target.vector_registers // 4
+    return _fmas(target, element, vector_bits, 3 * target.vector_registers // 4)
+
+
+def fma_chain_job(target: Target) -> Job:
+    """Each multiply-add of full vectors of f32 waits for the one before: one begins in each latency, which tells of the clock."""
+    return _fmas(target, "f32", target.vector_bits, 1)
+
+
+def _fmas(target: Target, element: str, vector_bits: int, count: int) -> Job:
+    lanes = vector_bits // BITS[element]
     dtype = np.dtype(f"f{BITS[element] // 8}")
 
     def arguments() -> list[np.ndarray]:

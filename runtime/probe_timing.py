@@ -128,14 +128,21 @@ def sample(
     pause: float = 0.0,
     repetitions: int = _REPETITIONS,
     least: int = _LEAST_REPETITIONS,
+    rounds: int | None = None,
+    budget: float | None = None,
 ) -> Sampled:
     """
     At most so many repetitions, and at `least` so many, in each of which every thread works on arrays of its own.
-    `pause` seconds come before each.
+    `pause` seconds come before each. A repetition has so many `rounds`, or as many as take its time; after `budget` seconds there
+    are no more than the least.
 
     Raises StepwellError for a kernel that did not do its work.
     """
-    race, watch = _Race(job, threads, pause, repetitions, least), LoadWatch()
+    warm = _Warm(job, rounds or 1)
+    if rounds is None:
+        warm.find_rounds()
+    ends = _BUDGET if budget is None else budget
+    race, watch = _Race(warm, threads, pause, repetitions, least, ends), LoadWatch()
     if threads == 1:
         race.run()
     else:
@@ -147,10 +154,20 @@ def sample(
     return race.sampled(watch.load())
 
 
-def in_turns(jobs: Sequence[Job], turns: int = _TURNS) -> list[list[Sampled]]:
-    """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions."""
+def in_turns(
+    jobs: Sequence[Job], turns: int = _TURNS, budget: float | None = None
+) -> list[list[Sampled]]:
+    """Jobs on one core whose rates are compared: in each turn every one has a part of its repetitions, and of its `budget` of seconds."""
+    budget = _BUDGET if budget is None else budget
     part, least = _REPETITIONS // turns, _LEAST_REPETITIONS * _TURNS // turns
-    return [[sample(job, repetitions=part, least=least) for job in jobs] for _ in range(turns)]
+    rounds = [_Warm(job).find_rounds() for job in jobs]
+    return [
+        [
+            sample(job, repetitions=part, least=least, rounds=count, budget=budget / turns)
+            for job, count in zip(jobs, rounds, strict=True)
+        ]
+        for _ in range(turns)
+    ]
 
 
 def agree(ratios: Sequence[float]) -> bool:
@@ -171,28 +188,48 @@ def _seconds(spans: Sequence[tuple[float, float, float]]) -> float:
     return max(min(wall, spans[0][2]), 1e-9) if len(spans) == 1 else wall
 
 
-def _enough_rounds(job: Job) -> int:
-    """How many rounds take `_SECONDS`."""
-    arguments = job.arguments()
-    job.kernel(1, *arguments)
-    rounds = 1
-    while True:
-        start = thread_time()
-        job.kernel(rounds, *arguments)
-        took = thread_time() - start
-        if took > _SECONDS / 8:
-            return max(1, round(rounds * _SECONDS / took))
-        rounds *= 4
+class _Warm:
+    """A job with arrays that it has been called with; `done` is how many rounds that were, and `rounds` are those of a repetition."""
+
+    def __init__(self, job: Job, rounds: int = 1):
+        self.job, self.rounds = job, rounds
+        self.arrays = job.arguments()
+        self.done = 0
+        self.call(1)
+
+    def call(self, rounds: int) -> None:
+        self.job.kernel(rounds, *self.arrays)
+        self.done += rounds
+
+    def find_rounds(self) -> int:
+        """As many as take `_SECONDS`."""
+        rounds = 1
+        while True:
+            start = thread_time()
+            self.call(rounds)
+            took = thread_time() - start
+            if took > _SECONDS / 8:
+                self.rounds = max(1, round(rounds * _SECONDS / took))
+                return self.rounds
+            rounds *= 4
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the arrays hold what they must after what was done; the first round is not counted."""
+        return self.job.check(self.done - 1, self.arrays)
 
 
 class _Race:
     """Threads that begin each repetition together."""
 
-    def __init__(self, job: Job, threads: int, pause: float, repetitions: int, least: int):
-        self._job = job
+    def __init__(
+        self, warm: _Warm, threads: int, pause: float, repetitions: int, least: int, budget: float
+    ):
+        self._job, self._rounds = warm.job, warm.rounds
+        self._warm = warm if threads == 1 else None
+        self._budget = budget
         self._most, self._least = repetitions, least
         self._pause = pause
-        self._rounds = _enough_rounds(job)
         self._barrier = threading.Barrier(threads, self._decide)
         self._repetitions = 0
         self._ends_at = 0.0
@@ -203,7 +240,7 @@ class _Race:
     def _decide(self) -> None:
         """Whether there is another repetition: called once before each, while all threads wait."""
         if not self._repetitions:
-            self._ends_at = perf_counter() + _BUDGET
+            self._ends_at = perf_counter() + self._budget
         in_time = perf_counter() < self._ends_at and self._repetitions < self._most
         self._goes_on = self._repetitions < self._least or in_time
         self._repetitions += self._goes_on
@@ -219,8 +256,7 @@ class _Race:
             self._barrier.abort()
 
     def _run(self) -> None:
-        job, arrays = self._job, self._job.arguments()
-        job.kernel(1, *arrays)
+        warm = self._warm or _Warm(self._job)
         spans: list[tuple[float, float, float]] = []
         while True:
             self._barrier.wait()
@@ -229,13 +265,13 @@ class _Race:
             if self._pause:
                 sleep(self._pause)
             start, processor = perf_counter(), thread_time()
-            job.kernel(self._rounds, *arrays)
+            warm.call(self._rounds)
             processor = thread_time() - processor
             spans.append((start, perf_counter(), processor))
-        if not job.check(self._rounds * len(spans), arrays):
+        if not warm.is_right:
             raise implausible("a kernel with a wrong result", "what it computes")
         self._spans.append(spans)
-        self._work.append(self._rounds * job.work(arrays))
+        self._work.append(self._rounds * self._job.work(warm.arrays))
 
     def sampled(self, load: Load) -> Sampled:
         """

@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..frozen import frozen
 from .core import LINE_BYTES, Core
 from .rates import (
+    PEAK,
     PIECE_BYTES,
     RATE_NAMES,
     ROWS_PANELS,
@@ -20,6 +21,7 @@ from .rates import (
     Rate,
     Rates,
     is_cautious,
+    is_of_core,
     is_slowdown,
 )
 
@@ -117,15 +119,23 @@ def following(facts: Iterable[str]) -> set[str]:
 def in_proportion(known: Mapping[str, Rate], found: Mapping[str, Rate]) -> dict[str, Rate]:
     """
     What is known of a kind of core and was not found on a machine of it, as much more or less as the first rate there
-    that it follows from: two rates of which one is of another machine say nothing of their ratio.
+    that it follows from: two rates of which one is of another machine say nothing of their ratio. What belongs to the core itself is known
+    for a clock, which its multiply-adds tell of.
     """
     scaled: dict[str, Rate] = {}
-    for name, rate in known.items():
-        bases = (base for base in _ESTIMATES[name].follows if base in known and base in found)
-        base = next(bases, None)
-        if base is not None and name not in found:
-            factor = found[base].core / known[base].core
-            scaled[name] = Rate(factor * rate.core, factor * rate.machine, "estimated")
+    factors: dict[str, float] = {}
+    for name in (name for name in _ESTIMATES if name in known):  # after what it follows from
+        rate, follows = known[name], _ESTIMATES[name].follows
+        if name in found:
+            factors[name] = found[name].core / rate.core
+            continue
+        bases = (*follows, PEAK) if is_of_core(name) else follows
+        base = next((base for base in bases if base in factors), None)
+        if base is None:
+            continue
+        factor = factors[name] = factors[base]
+        source = rate.source if is_of_core(base) else "estimated"
+        scaled[name] = Rate(factor * rate.core, factor * rate.machine, source)
     return scaled
 
 

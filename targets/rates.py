@@ -190,6 +190,31 @@ class Rates:
 
 RATE_NAMES = tuple(field.name for field in fields(Rates) if field.name != "cores")
 
+PEAK = "fma_f32"
+"""What tiles are parts of; how many multiply-adds begin in a cycle being known, it tells of the clock."""
+
+_OF_CORE = frozenset(
+    (
+        *(PEAK, "fma_f64", "fma_f32_narrow", "fma_f64_narrow"),
+        *("read_l1", "read_l2", "copy_l1", "copy_l2", "pack_near"),
+        *("tile_in_l1", "tile_near", "tile_near_asked", "tile_split"),
+        *("tile_rows_near", "tile_rows_long"),
+    )
+)
+
+
+def is_of_core(name: str) -> bool:
+    """
+    Whether it belongs to the core itself, with its first two caches, so that another machine with this kind of core has as much of it in a
+    cycle. Bursts do not, which are of other clocks.
+    """
+    return name in _OF_CORE
+
+
+def is_tile(name: str) -> bool:
+    """Whether it is of the kernel of a register tile, measured in turns with multiply-adds and all others of them."""
+    return name.startswith("tile_")
+
 
 def is_slowdown(name: str) -> bool:
     """Whether less of it is better."""

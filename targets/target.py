@@ -14,8 +14,9 @@ from ..errors import StepwellError
 from ..frozen import frozen
 from ..lazy import cached_property
 from ..spelling import did_you_mean
+from .belief import believed
 from .core import Cache, Core
-from .estimates import complete, in_proportion, with_last_cache, with_loads_begun
+from .estimates import complete, with_last_cache, with_loads_begun
 from .known_cores import KnownCore, known_core, known_cores
 from .llvm import target_machine
 from .llvm_host import llvm_host
@@ -209,6 +210,12 @@ class Target:
         return self.rates.bandwidth(level, kind, threads)
 
     @property
+    def known_rates(self) -> dict[str, Rate]:
+        """What is known of the kind of core that this machine has; nothing where it is not known itself."""
+        known = known_core(detect_cpuid(), self.core)
+        return {} if known is None else known.facts(self.cores)
+
+    @property
     def measured_file(self) -> Path:
         """
         Where the measurements of this machine are kept. Its features and cores are part of the name, and so are its caches,
@@ -314,7 +321,7 @@ def _host() -> Target:
     core, known = _host_core()
     target = Target("host", *llvm_host(), core, cores)
     facts = {} if known is None else known.facts(cores)
-    found = _with_measured(facts, _measured(target))
+    found = believed(core, facts, _measured(target))
     core = with_last_cache(with_loads_begun(core, found), found)
     return replace(target, core=core, found=tuple(found.items()))
 
@@ -353,21 +360,6 @@ def _measured(target: Target) -> Mapping[str, Rate]:
         name: replace(rate, machine=min(rate.machine, target.cores * rate.core))
         for name, rate in whole.items()
     }
-
-
-def _with_measured(known: Mapping[str, Rate], measured: Mapping[str, Rate]) -> dict[str, Rate]:
-    """
-    What was measured counts, but on a busy machine only where it is more than what is known. What follows from it and
-    was not measured (an earlier version's probe may not have known of it), or not while the machine was idle, is in proportion to it.
-    """
-    calm = {name: rate for name, rate in measured.items() if rate.source != "busy"}
-    expected = {**known, **in_proportion(known, calm)}
-    doubtful = {
-        name: replace(expected[name], machine=max(expected[name].machine, rate.machine))
-        for name, rate in measured.items()
-        if rate.source == "busy" and name in expected and expected[name].core > rate.core
-    }
-    return {**expected, **measured, **doubtful}
 
 
 def _triple_of(architecture: str) -> str:

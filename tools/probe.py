@@ -94,7 +94,17 @@ def _measure() -> list[str]:
     from ..runtime.probe import probe_and_store
 
     probed = probe_and_store()
-    return [*_busy(probed)]
+    return [*_busy(probed), *_doubted(probed)]
+
+
+def _doubted(probed: Probed) -> list[str]:
+    """Counted, as a slow tile alone makes a dozen of them."""
+    if not probed.doubted:
+        return []
+    return [
+        f"{len(probed.doubted)} rates, from {probed.doubted[0]} on, stayed slower than a core of this kind is, as beside a neighbour on the same "
+        "core: where what is known or follows from other rates is more, that stands until a better run"
+    ]
 
 
 def _busy(probed: Probed) -> list[str]:
