@@ -99,3 +99,19 @@ def pytest_collection_finish() -> None:
     # 700 objects, most are walked several times while they are used.
     gc.set_threshold(20_000, 10, 10)
     gc.enable()
+
+
+_file: Path | None = None
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures are made
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """
+    What earlier files have left behind stays, in caches above all: a million objects, which take a collection of everything
+    a second to walk. Each file has its own alone to walk, and what is garbage by then is gone.
+    """
+    global _file
+    if item.path != _file:
+        _file = item.path
+        gc.collect()
+        gc.freeze()

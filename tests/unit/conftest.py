@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,3 +53,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     found = folder.compiled_store()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="module")
+def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What one process of a file's tests has compiled the next one takes: for tests of processes, which are not of the compiler."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(folder.VARIABLE, str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -16,6 +16,8 @@ from stepwell.tools import bench_case, bench_contest, bench_worker
 from stepwell.tools.bench_contest import Contest, Process
 from stepwell.tools.cli import main
 
+pytestmark = pytest.mark.usefixtures("kept_code")
+
 HAS_PROC = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="no /proc to look for processes in"
 )

@@ -21,6 +21,8 @@ from .thread_programs import needs_threads, numbers, running_sums, sums_of
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
+pytestmark = pytest.mark.usefixtures("kept_code")
+
 
 def run_python(
     code: str, environment: dict[str, str] | None = None
