@@ -73,6 +73,18 @@ def test_fma_kernel(element: str):
     np.testing.assert_array_equal(after, (sums * 0.5 + 1) * 0.5 + 1)
 
 
+def test_multiply_adds_of_a_chain_wait_for_each_other():
+    target = Target.host()
+    chain, apart = (
+        probe_jobs.fma_chain_job(target),
+        probe_jobs.fma_job(target, "f32", target.vector_bits),
+    )
+    assert [len(job.arguments()[-1]) for job in (chain, apart)] == [
+        1,
+        3 * target.vector_registers // 4,
+    ]
+
+
 def test_read_kernel():
     x, sums = arrays({"x": (64,), "sums": (8, 4)})
     _, after = both(probe_kernels.read_kernel(4), 3, [x, sums])

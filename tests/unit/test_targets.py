@@ -433,30 +433,9 @@ def test_a_slow_stream_that_was_measured_tells_of_the_latency():
     assert (slow.latency("L3"), slow.latency()) == pytest.approx((204.8e-9, 256e-9))
 
 
-def test_a_busy_measurement_is_a_lower_bound():
-    known = {"fma_f32": Rate(100, 100, "known"), "read_l1": Rate(10, 10, "known")}
-    measured = {"fma_f32": Rate(90, 90, "busy"), "read_l1": Rate(20, 20, "busy")}
-    found = target_module._with_measured(known, measured)
-    assert found == {"fma_f32": known["fma_f32"], "read_l1": measured["read_l1"]}
-    calm = {"fma_f32": Rate(90, 90)}
-    assert target_module._with_measured(known, calm)["fma_f32"] == calm["fma_f32"]
-    known["tile_near"] = Rate(80, 80, "known")
-    measured = {"fma_f32": Rate(150, 150), "tile_near": Rate(100, 100, "busy")}
-    assert target_module._with_measured(known, measured)["tile_near"].core == 120
+def test_what_was_measured_on_a_busy_machine_is_not_estimated():
     busy = {"read_l3": Rate(30e9, 30e9), "beyond_l2": Rate(15e9, 15e9, "busy")}
     assert complete(Target.parse("zen5").core, 1, busy).beyond_l2.core == 15e9
-
-
-def test_what_was_not_measured_is_in_proportion_to_what_was():
-    names = ("beyond_l2", "rows_beyond_l2", "read_memory")
-    known = {name: Rate(10.0, 20.0, "known") for name in names}
-    found = target_module._with_measured(known, {"beyond_l2": Rate(15.0, 15.0)})
-    assert found["rows_beyond_l2"] == Rate(15.0, 30.0, "estimated")
-    assert found["read_memory"] == known["read_memory"]  # it follows from nothing that was measured
-    both = {"beyond_l2": Rate(15.0, 15.0), "rows_beyond_l2": Rate(9.0, 9.0)}
-    assert target_module._with_measured(known, both)["rows_beyond_l2"] == both["rows_beyond_l2"]
-    busy = {"beyond_l2": Rate(5.0, 5.0, "busy")}
-    assert target_module._with_measured(known, busy)["rows_beyond_l2"].core == 10.0
 
 
 GOOD = {"version": 3, "rates": {"fma_f32": {"core": 1.0, "machine": 2.0, "source": "measured"}}}
