@@ -285,7 +285,7 @@ def _is_changed(captured: tuple[_Captured, np.ndarray]) -> bool:
 
 
 _MOST_AXES = 64
-"""NPY_MAXDIMS."""
+"""Of an array of NumPy, its `NPY_MAXDIMS`."""
 
 
 def _check_size(result: SSAValue) -> None:

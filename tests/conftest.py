@@ -93,8 +93,7 @@ def _key(value: object) -> object:
 
 def pytest_collection_finish() -> None:
     """Modules and the tests themselves stay: collections of garbage need not walk them again and again."""
-    gc.collect()
-    gc.freeze()
+    _leave_out_what_stays()
     # Modules die with their tests, by the hundred thousand objects. Collected as often as Python does it, which is by
     # 700 objects, most are walked several times while they are used.
     gc.set_threshold(20_000, 10, 10)
@@ -113,5 +112,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     global _file
     if item.path != _file:
         _file = item.path
-        gc.collect()
-        gc.freeze()
+        _leave_out_what_stays()
+
+
+def _leave_out_what_stays() -> None:
+    gc.collect()
+    gc.freeze()

@@ -16,7 +16,7 @@ from ..recording import as_tensor, cast_to, record
 from ..tensor import Tensor, TensorLike
 from ..traceable import traceable
 
-_MOST = np.iinfo(np.int64).max
+_GREATEST = np.iinfo(np.int64).max
 
 
 @frozen
@@ -274,10 +274,10 @@ def _in_range(index: int, extent: int, axis: int) -> int:
 
 
 def _integer_slice(part: slice[Any, Any, Any]) -> slice:
-    """The slice with Python integers, of 64 bits: no extent is beyond, so that greater ones say the same."""
+    """The slice with Python integers of 64 bits: no extent is beyond these, so that greater ones say the same."""
     try:
         bounds = [
-            None if bound is None else max(-_MOST, min(operator.index(bound), _MOST))
+            None if bound is None else max(-_GREATEST, min(operator.index(bound), _GREATEST))
             for bound in (part.start, part.stop, part.step)
         ]
     except (TypeError, StepwellError):

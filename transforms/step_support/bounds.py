@@ -8,6 +8,8 @@ from xdsl.ir.affine import AffineConstraintExpr, AffineExpr
 from ...analysis.isl_affine import constraint_exprs, lower_bounds, upper_bounds
 from ...frozen import frozen
 
+_Dimension = tuple[isl.dim_type, int]
+
 
 @frozen
 class Level:
@@ -81,8 +83,8 @@ def _outline(points: isl.Set) -> isl.BasicSet:
 
 def _hull(points: isl.Set) -> isl.BasicSet:
     """
-    The convex hull. Where dimensions have the same constraints in all parts of the set, and none with other dimensions,
-    it is the hull over the others times these: isl takes seconds for some that have seven dimensions, and next to nothing for those that have two.
+    The convex hull. Dimensions on which all parts of the set agree, and that are in no constraint with others, keep their constraints: the
+    hull is taken over those that are tied to a difference alone. (isl takes seconds for some of seven dimensions, and next to nothing for two.)
     """
     parts = [
         [(str(one), _dimensions(one), one) for one in part.get_constraints()]
@@ -92,7 +94,7 @@ def _hull(points: isl.Set) -> isl.BasicSet:
     if not parts:
         return points.polyhedral_hull()
     shared = set[str].intersection(*({text for text, _, _ in part} for part in parts))
-    tied: set[Dimension] = set()
+    tied: set[_Dimension] = set()
     for part in parts:
         tied.update(*(about for text, about, _ in part if text not in shared))
     size = -1
@@ -100,21 +102,16 @@ def _hull(points: isl.Set) -> isl.BasicSet:
         size = len(tied)
         tied.update(*(about for part in parts for _, about, _ in part if tied & about))
 
-    def with_constraints(part: list[tuple[str, set[Dimension], isl.Constraint]], of_tied: bool):
-        chosen = [one for _, about, one in part if bool(tied & about) is of_tied]
-        return isl.BasicSet.universe(points.get_space()).add_constraints(chosen)
-
-    others = isl.Set.empty(points.get_space())
+    space = points.get_space()
+    over_tied, agreed = isl.Set.empty(space), isl.BasicSet.universe(space)
     for part in parts:
-        others = others.union(with_constraints(part, True).to_set())
-    hull = others.polyhedral_hull().intersect(with_constraints(parts[0], False))
-    return hull.remove_redundancies()
+        chosen = [one for _, about, one in part if tied & about]
+        over_tied = over_tied.union(isl.BasicSet.universe(space).add_constraints(chosen).to_set())
+    agreed = agreed.add_constraints([one for _, about, one in parts[0] if not tied & about])
+    return over_tied.polyhedral_hull().intersect(agreed).remove_redundancies()
 
 
-Dimension = tuple[isl.dim_type, int]
-
-
-def _dimensions(constraint: isl.Constraint) -> set[Dimension]:
+def _dimensions(constraint: isl.Constraint) -> set[_Dimension]:
     return {
         (kind, n)
         for kind in (isl.dim_type.set, isl.dim_type.param)
