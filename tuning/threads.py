@@ -9,12 +9,14 @@ from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from ..analysis.memory_plan import bytes_of
-from ..analysis.operations import body_of, operations_in, operations_of_kinds
+from ..analysis.operations import body_of, operations_in, operations_of, operations_of_kinds
 from ..analysis.plans.cost import kept_bytes
 from ..analysis.plans.threads import (
     AWAKE_SECONDS,
+    CLAIMS,
     TEAM_SECONDS,
     least_seconds,
     line_seconds,
@@ -39,6 +41,9 @@ BLOCKS = 4
 
 COPYING = 16
 """Multiply-adds in the time of an element that is copied."""
+
+LONG = 10 * TEAM_SECONDS
+"""Of an iteration on threads: of shorter ones a thread that is late leaves enough to others."""
 
 
 def run_on_threads(
@@ -242,13 +247,46 @@ def _inside_on_threads(
     Run the last of several loops in each other on threads where it is, of a nest that takes one core so many seconds. What stands beside
     these loops, as copies and last rows do, would be left to one thread: it has teams of its own where it is worth them.
     """
-    s.parallel(s.handle(chain[-1]))
     each = seconds / max(work.of(chain[0]), 1)
     for around, inside in pairwise(chain):
         for op in loops_of(body_of(around)):
             own = work.of(op) * each * (COPYING if work.is_copy(op) else 1)
             if op is not inside and pays(own):
                 _parallel(s, work, target, op, own, serial)
+    _in_short_iterations(s, work, target, chain[-1], each * work.of(chain[-1]), serial)
+
+
+def _in_short_iterations(
+    s: Session,
+    work: _Work,
+    target: Target,
+    for_op: loop.ForOp,
+    seconds: float,
+    serial: Collection[loop.ForOp],
+) -> None:
+    """
+    Run a loop, which takes one core so many seconds, on threads: as one with the loops in it where its own iterations are few and long. At the end
+    a thread waits for what another one has claimed, and has nothing to take over where that has come late, or is slower, with its last iteration.
+    """
+    handle, trips = s.handle(for_op), work.trips(for_op)[0]
+    while trips < CLAIMS * team(target) and seconds / max(trips, 1) > LONG:
+        inner = _only_loop(handle.op)
+        count = inner and inner.constant_trip_count()
+        if not inner or not count or inner in serial or not _is_free(inner):
+            break
+        handle, trips = s.fuse(handle, s.handle(inner)).loop, trips * count
+    s.parallel(handle)
+
+
+def _only_loop(for_op: loop.ForOp) -> loop.ForOp | None:
+    """The loop that is all of a loop's body but for arithmetic."""
+    inner = loops_of(body_of(for_op))
+    others = (op for op in operations_of(body_of(for_op)) if op not in inner)
+    return inner[0] if len(inner) == 1 and all(map(_is_arithmetic, others)) else None
+
+
+def _is_arithmetic(op: Operation) -> bool:
+    return is_side_effect_free(op) or isinstance(op, loop.YieldOp)
 
 
 def _by_blocks_of_rows(
@@ -309,8 +347,9 @@ def _outermost_on_threads(
     before = set(top_loops(s)) - {chain[0]}
     whole = _Work(s).of(chain[0])
     make_outermost(s, chain)
-    s.parallel(s.handle(chain[-1]))
     work = _Work(s)
+    share = work.of(chain[-1]) / max(whole, 1)
+    _in_short_iterations(s, work, target, chain[-1], seconds * share, serial)
     for op in top_loops(s):
         own = seconds * work.of(op) / max(whole, 1)
         if op not in before and op is not chain[-1] and not _is_on_threads(op) and pays(own):
@@ -408,10 +447,14 @@ def _read_by_all(work: _Work, nest: loop.ForOp, for_op: loop.ForOp) -> int:
 def _free_loops(work: _Work, for_op: loop.ForOp | None) -> list[loop.ForOp]:
     """The loops from this one inwards, where most of the work is, as long as they are parallel."""
     found: list[loop.ForOp] = []
-    while for_op is not None and for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None:
+    while for_op is not None and _is_free(for_op):
         found.append(for_op)
         inner = loops_of(body_of(for_op))
         if len(inner) > 1:
             inner = [max(inner, key=work.of)]
         for_op = next(iter(inner), None)
     return found
+
+
+def _is_free(for_op: loop.ForOp) -> bool:
+    return for_op.kind.data is LoopKind.PARALLEL and for_op.mode is None

@@ -19,16 +19,11 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Block, SSAValue
 
+from ...analysis.plans.threads import CLAIMS
 from ...dialects.upstream.llvm import AtomicRMWOp
 from ..llvm_text import THREAD_NUMBER
 from .emitter import Emitter
 from .types import Index
-
-CLAIMS = 16
-"""
-How often each thread claims iterations, if there are enough of them and all threads are equally fast. At the end a
-thread waits for one claim of another at most; a claim itself takes about a tenth of a microsecond.
-"""
 
 MOST_PARTS = 64
 """Where more threads than that share a loop, several begin in the same part."""
