@@ -69,7 +69,8 @@ def test_threads_share_an_image_by_rows_and_large_weights_by_columns():
     )
     assert any(name.startswith("oh.") for name in found)
     assert not any(name.startswith("f.") for name in found)
-    assert "f.tile" in _loops_on_threads(lambda x: sw.conv(x, weights, padding=1), small)
+    found = _loops_on_threads(lambda x: sw.conv(x, weights, padding=1), small)
+    assert found[-1].startswith("f.tile")
 
 
 def test_the_last_tiles_are_charged_with_the_weights_that_they_read():
@@ -111,3 +112,26 @@ def test_what_stands_beside_a_loop_on_threads_has_a_team_of_its_own():
     names = re.findall(r'loop.for parallel threads "([\w.]+)"', text)
     assert names == ["right.panel", "i.block"], text
     assert text.index('loop.for parallel "j.block"') < text.index('"right.panel"')
+
+
+def test_few_long_iterations_are_shared_out_with_those_inside():
+    """One image, an eighth of a layer, may last as long as a thread is late; of a short layer it does not."""
+    weights = np.zeros((64, 64, 3, 3), np.float32)
+    found = [
+        _loops_on_threads(lambda x: sw.conv(x, weights, padding=1), x, target="sapphire-rapids")
+        for x in (np.zeros((8, 64, size, size), np.float32) for size in (56, 3))
+    ]
+    long, short = (names[-1] for names in found)
+    assert long == "n.init.oh.init" and ".init." not in short and ".tile." not in short, found
+
+
+def test_loops_that_are_shared_out_as_one_compute_the_same():
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((32, 31, 3, 3), np.float32)
+    program = sw.jit(lambda x: sw.conv(x, weights, padding=1), target="host:cores=2", threads=2)
+    for images in (2, 6):
+        x = rng.standard_normal((images, 31, 57, 56), np.float32)
+        low = program.lower(x)
+        assert re.search(r'parallel threads "\S+\.\S+\.\S+"', low.as_text("loop"))
+        alone = sw.jit(lambda x: sw.conv(x, weights, padding=1), threads=1, opt="quick")(x)
+        np.testing.assert_allclose(program(x), alone, rtol=1e-4, atol=1e-4)

@@ -8,8 +8,7 @@
 // LOOP-LABEL: @padded.y
 // LOOP:         %image = loop.alloc arena : memref<1x30x64x30xf32>
 // LOOP:         %weights = loop.alloc arena : memref<2x3x64x3x32xf32>
-// LOOP:         loop.for parallel threads "f.tile"
-// LOOP:           loop.for parallel "oh
+// LOOP:         loop.for parallel threads "f.tile.oh
 // LOOP:             loop.alloc stack
 // LOOP:             loop.alloc register
 // LOOP:             loop.for reduction "kh"
