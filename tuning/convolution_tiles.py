@@ -8,13 +8,12 @@ earlier steps made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from ..analysis.facts import Access, Contraction, LoopFacts
 from ..analysis.plans.contraction_problem import is_finish_written_out
 from ..analysis.plans.convolution_padding import Padding
 from ..analysis.plans.convolution_plan import ConvolutionPlan
-from ..analysis.plans.terms_written_out import terms_written_out
+from ..analysis.plans.terms_written_out import terms_of_convolution
 from ..targets.target import Target
 from ..transforms.step_support.handles import BufferHandle, LoopHandle
 from ..transforms.step_support.made import HaloBuffer, StagedBuffer
@@ -33,12 +32,6 @@ from .register_tile import (
 )
 from .session import Session
 from .tiled_nest import TiledNest, lanes_reach
-
-CONTROL_SHARE = 1 / 4
-"""
-Of a product's tiles it is more (`terms_written_out.py`): the loop over a sum is one. The innermost one of a convolution is
-short, where it goes over a block of channels, and those around it take instructions too.
-"""
 
 
 class ConvolutionTiles:
@@ -403,51 +396,29 @@ class ConvolutionTiles:
 
     def _write_out_terms(self) -> None:
         """
-        In the tiles that are whole, as those of products are (`contraction_tiles.py`), if each element that is broadcast is
-        used more than once. A loop over few channels is written out whole: they share no elements of the image that
-        LLVM might keep, unless they stand beside those of another place in the window. Of others some terms are, if
-        there are registers for what the next one loads beside what the present one does: the operand of which a tile loads less
-        stays in registers for a term, and the next term's first element beside it; of the other one, two elements are loaded
-        at a time. Lanes that are neighbours in the image share elements between places in the window, but none between channels.
+        In the tiles that are whole, as those of products are (`contraction_tiles.py`), as many as `terms_of_convolution` says. Few channels
+        share no elements of the image that LLVM might keep, unless they stand beside those of another place in the window.
         """
-        plan, c = self.plan, self.c
-        if plan.written_out or plan.lanes in c.batch:
+        plan, last = self.plan, self.plan.summed[-1]
+        if plan.written_out:
             return
-        in_lanes, last = c.n if plan.lanes in c.n else c.m, plan.summed[-1]
-        sizes = {axis: size for axis, size in plan.tile if axis != plan.lanes}
-        vectors = -(-plan.size(plan.lanes) // self.width)
-        vectors *= prod(size for axis, size in sizes.items() if axis in in_lanes)
-        rows = prod(size for axis, size in sizes.items() if axis not in in_lanes)
-        cycles = rows * vectors / self.core.fma_ports
         edges = [back for backs in self.backs.values() for back in backs]
         loops = [
             loop
             for loop in self.summed[last].copies
             if not loop.is_gone and not any(is_in(loop, edge) for edge in edges)
         ]
+        terms = terms_of_convolution(plan, self.c, self.core)
         if plan.has_whole_row:
             for loop in self.summed[last].copies:
                 write_out(self.s, loop)
-            return
-        if plan.lanes in c.m or plan.window_inside:
-            if last in c.window:
-                return
-        elif last not in c.window and self._is_few(last, cycles):
+        elif terms == (plan.block or self.c.extent((last,))):
             for loop in loops:
                 if loop not in self.beside:
                     write_out(self.s, loop)
-            return
-        kept = min(rows, vectors) + 1
-        if vectors == 1 or rows * vectors + kept + 2 > self.core.vector_registers:
-            return
-        for loop in loops:
-            write_out_terms(self.s, loop, terms_written_out(cycles, CONTROL_SHARE))
-
-    def _is_few(self, channels: int, cycles: float) -> bool:
-        """Whether a loop over channels, each of so many cycles, is too short for some to be written out in an iteration."""
-        return (self.plan.block or self.c.extent((channels,))) < 2 * terms_written_out(
-            cycles, CONTROL_SHARE
-        )
+        else:
+            for loop in loops:
+                write_out_terms(self.s, loop, terms)
 
     def _vectorize_leaving(self) -> None:
         """What takes tiles from the stack: in lanes, and transposed in registers where memory goes across."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ...targets.core import Core
+from ..facts import Contraction
+from .convolution_plan import ConvolutionPlan
 
 CONTROL = 4
 """Instructions that control a loop over terms: a step of a pointer for each operand, a comparison and a jump."""
@@ -11,6 +15,12 @@ CONTROL_SHARE = 1 / 3
 """
 Of these in each cycle at most: a few percent of the four to eight instructions that cores begin in a cycle, so
 that what they have left is for loads, and for another thread of the same core.
+"""
+
+CONVOLUTION_SHARE = 1 / 4
+"""
+The same of a convolution's tiles: the innermost loop of their sums is short, where it goes over a block of channels, and those around it take
+instructions too.
 """
 
 CONTROL_CYCLES = 1 / 8
@@ -105,16 +115,50 @@ def writes_out_terms(core: Core, rows: int, vectors: int) -> bool:
     return can_write_out(core, rows, vectors) and terms_written_out(cycles) > 1
 
 
+def terms_of_convolution(plan: ConvolutionPlan, c: Contraction, core: Core) -> int:
+    """
+    The same of a convolution's whole tiles.
+
+    All of a row of the window, and all of a few channels; of others some terms, if each element that is broadcast is used more than once and there are
+    registers for what the next term loads beside what the present one does: the operand of which a tile loads less stays in registers for a term, and the next
+    term's first element beside it; of the other one, two elements are loaded at a time. Lanes that are neighbours in the image share elements
+    between places in the window, but none between channels.
+    """
+    last = plan.summed[-1]
+    if plan.has_whole_row:
+        return c.extent((last,))
+    if plan.lanes in c.batch or (last in c.window and (plan.lanes in c.m or plan.window_inside)):
+        return 1
+    rows, vectors = rows_and_vectors(plan, c, core)
+    count = terms_written_out(rows * vectors / core.fma_ports, CONVOLUTION_SHARE)
+    channels = plan.block or c.extent((last,))
+    is_over_channels = plan.lanes not in c.m and not plan.window_inside and last not in c.window
+    if is_over_channels and channels < 2 * count:
+        return channels
+    kept = min(rows, vectors) + 1
+    fits = vectors > 1 and rows * vectors + kept + 2 <= core.vector_registers
+    return count if fits else 1
+
+
+def rows_and_vectors(plan: ConvolutionPlan, c: Contraction, core: Core) -> tuple[int, int]:
+    """Of a whole tile: the elements of one operand that are broadcast, and the vectors of the other one that each is multiplied with."""
+    in_lanes = c.n if plan.lanes in c.n else c.m
+    sizes = {axis: size for axis, size in plan.tile if axis != plan.lanes}
+    vectors = -(-plan.size(plan.lanes) // core.lanes(c.result_bytes))
+    vectors *= prod(size for axis, size in sizes.items() if axis in in_lanes)
+    return prod(size for axis, size in sizes.items() if axis not in in_lanes), vectors
+
+
 def control_instructions(core: Core, rows: int, vectors: int) -> float:
-    """Instructions of a tile's term that control its loop; what more than two terms gain was not seen."""
+    """Instructions of a product's tile's term that control its loop; what more than two terms gain was not seen."""
     return CONTROL / (2 if writes_out_terms(core, rows, vectors) else 1)
 
 
 def control_cycles(core: Core, rows: int, vectors: int) -> float:
-    """
-    Cycles of a tile's term in which its loop's control has ports of multiply-adds. Cores whose additions have ports of their own have
-    others for scalar instructions.
-    """
-    if core.add_ports:
-        return 0.0
-    return CONTROL_CYCLES * control_instructions(core, rows, vectors)
+    """Cycles of a product's tile's term in which its loop's control has ports of multiply-adds."""
+    return cycles_of_control(core, control_instructions(core, rows, vectors))
+
+
+def cycles_of_control(core: Core, instructions: float) -> float:
+    """The same of so many instructions. Cores whose additions have ports of their own have others for scalar instructions."""
+    return 0.0 if core.add_ports else CONTROL_CYCLES * instructions

@@ -10,7 +10,7 @@
 // SPR: c3_28.
 // SPR-NEXT: chosen contraction: direct, tile 10x32 of axes 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the image 19 terms ahead;
 // SPR: c3_14.
-// SPR-NEXT: chosen contraction: direct, tile 9x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
+// SPR-NEXT: chosen contraction: direct, tile 8x3x16 of axes 0, 1, 2, copies the image with its border, 64 channels at a time, prefetches the result;
 // SPR: c3_7.
 // SPR-NEXT: chosen contraction: direct, tile 3x7x16 of axes 1, 2, 0, copies the image with its border, packs weights, a row of the window for each channel, whose places share elements, prefetches the result, prefetches weights, prefetches the next block of them;
 // SPR: c3_s2.
