@@ -400,7 +400,7 @@ class ConvolutionTiles:
         share no elements of the image that LLVM might keep, unless they stand beside those of another place in the window.
         """
         plan, last = self.plan, self.plan.summed[-1]
-        if plan.written_out:
+        if plan.written_out or plan.lanes in self.c.batch:
             return
         edges = [back for backs in self.backs.values() for back in backs]
         loops = [
