@@ -204,14 +204,19 @@ class _Warm:
     def find_rounds(self) -> int:
         """As many as take `_SECONDS`."""
         rounds = 1
-        while True:
+        while (took := self._seconds(rounds)) <= _SECONDS / 8:
+            rounds *= 4
+        self.rounds = max(1, round(rounds * _SECONDS / took))
+        return self.rounds
+
+    def _seconds(self, rounds: int) -> float:
+        """What so many rounds take, the lesser of two times: after an interruption alone, fewer would be made that all begin anew."""
+        took: list[float] = []
+        for _ in range(2):
             start = thread_time()
             self.call(rounds)
-            took = thread_time() - start
-            if took > _SECONDS / 8:
-                self.rounds = max(1, round(rounds * _SECONDS / took))
-                return self.rounds
-            rounds *= 4
+            took.append(thread_time() - start)
+        return min(took)
 
     @property
     def is_right(self) -> bool:

@@ -427,3 +427,17 @@ def test_pictures_need_a_name_and_matplotlib(monkeypatch: pytest.MonkeyPatch, ca
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["probe", "-o", "roof.png"]) == 1
     assert "found no matplotlib" in capsys.readouterr().err
+
+
+def test_one_interruption_does_not_make_repetitions_short(monkeypatch: pytest.MonkeyPatch):
+    """Of a kernel that takes a microsecond a round and is stopped in its first call for as long as a hundred repetitions."""
+    warm = object.__new__(probe_timing._Warm)
+    now, calls = [0.0], [0]
+
+    def call(rounds: int) -> None:
+        calls[0] += 1
+        now[0] += 1e-6 * rounds + (0.2 if calls[0] == 1 else 0.0)
+
+    monkeypatch.setattr(warm, "call", call)
+    monkeypatch.setattr(probe_timing, "thread_time", lambda: now[0])
+    assert warm.find_rounds() == pytest.approx(2000, rel=0.01)
