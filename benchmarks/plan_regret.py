@@ -29,7 +29,8 @@ from stepwell.driver.options import Options
 from stepwell.errors import StepwellError
 from stepwell.frontend.lowered import Lowered
 from stepwell.runtime.executable import Executable
-from stepwell.runtime.measure import Sampler, Timing, interleaved, pin, touch_memory
+from stepwell.runtime.gauge import Gauge
+from stepwell.runtime.measure import Pace, Sampler, Timing, interleaved, pin, touch_memory
 from stepwell.targets.target import Target
 from stepwell.tools.bench_case import Case, Prepared, prepare_case
 from stepwell.tools.bench_environment import machine
@@ -229,7 +230,7 @@ class Regret:
 
 
 def measure(
-    family: str, case: Case, target: Target, count: int, seconds: float, rng: Random
+    family: str, case: Case, target: Target, count: int, seconds: float, rng: Random, pace: Pace
 ) -> Regret:
     """Raises StepwellError for a plan with a wrong result."""
     prepared = prepare_case(case)
@@ -247,10 +248,10 @@ def measure(
     if not running:
         return Regret(family, case.name, 0, refused)
     check(prepared, running)
-    first = race(prepared, running, seconds)
+    first = race(prepared, running, seconds, pace)
     fastest = sorted(order, key=lambda plan: first[plan].median)[:FINALISTS]
     finalists = {plan: running[plan] for plan in dict.fromkeys([order[0], *fastest])}
-    final = race(prepared, finalists, LONGER * seconds)
+    final = race(prepared, finalists, LONGER * seconds, pace)
     chosen, best = order[0], min(final, key=lambda plan: final[plan].median)
     least = min(timing.least for timing in final.values())
     return Regret(
@@ -268,7 +269,7 @@ def measure(
 
 
 def race(
-    prepared: Prepared, running: Mapping[str, Executable], seconds: float
+    prepared: Prepared, running: Mapping[str, Executable], seconds: float, pace: Pace
 ) -> Mapping[str, Timing]:
     """All by turns, for so many seconds each at least."""
 
@@ -276,7 +277,7 @@ def race(
         return Sampler(lambda: executable(*prepared.arrays), 1)
 
     turns = {plan: sampler(executable).take_turn for plan, executable in running.items()}
-    return interleaved(turns, seconds=seconds)
+    return interleaved(turns, seconds=seconds, pace=pace).timings
 
 
 def check(prepared: Prepared, running: Mapping[str, Executable]) -> None:
@@ -335,12 +336,13 @@ def main() -> int:
     print(here)
     pin(1)
     touch_memory()
+    pace = Pace(Gauge(target).read)
     regrets: list[Regret] = []
     try:
         for family, case in draw(args.seed, args.count, args.family)[max(args.skip, 0) :]:
             # Plans are drawn for a shape, whichever others are measured.
             rng = Random(f"{args.seed} {case.name}")
-            regrets.append(measure(family, case, target, args.plans, args.seconds, rng))
+            regrets.append(measure(family, case, target, args.plans, args.seconds, rng, pace))
             print(regrets[-1], flush=True)
     except StepwellError as error:
         print(f"error: {error}", file=sys.stderr)

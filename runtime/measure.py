@@ -3,7 +3,8 @@ Timing of several implementations of a kernel beside each other, and what the ma
 
 Samples are interleaved: the contestants take turns, so that what else happens on the machine, and what its
 clock does, happens to all of them. Each turn begins with calls that are not timed, since the caches and the
-branch predictors hold what the contestant before left there, and the threads of a pool sleep.
+branch predictors hold what the contestant before left there, and the threads of a pool sleep. Between turns a gauge
+may tell how quick the machine is: turns in which a neighbour slowed it do not count, whoever's they are.
 """
 
 from __future__ import annotations
@@ -40,6 +41,15 @@ _LEAST_TURNS = 5
 _LEAST_SLOW_TURNS = 3
 _LEAST_UNDISTURBED = 3
 
+_SLOWED = 1.2
+"""
+A turn was slowed when the gauge took so many times its least before or after it. Clocks alone change by 1.1 from one
+second to the next, and a neighbour on the same physical core takes 1.3 to 1.6.
+"""
+
+_PATIENCE = 3
+"""So many times as long, and as often, a contestant tries at most until enough turns were neither slowed nor interrupted."""
+
 _TOUCHED_BYTES = 256 << 20
 """More than the arrays of most kernels."""
 
@@ -53,7 +63,7 @@ class Timing:
     Seconds of one call in each sample that counts.
 
     A sample during which the system gave the core to another process does not, as long as there are enough
-    others: `interrupted` is the part of all that were so. Where one counts, it is with the processor's time if
+    others: `interrupted` is the part that were so. Where one counts, it is with the processor's time if
     there is one thread: the caches may suffer still, but waiting for the core does not count.
     """
 
@@ -156,62 +166,132 @@ class Turn:
 TakeTurn = Callable[[float], Turn | None]
 """Measures for so many seconds, wherever that is. None from a contestant that is out of the race."""
 
+Reading = Sequence[float]
+"""Seconds of pieces of work that stay the same, see `runtime.gauge`."""
+
+
+class Pace:
+    """How quick the machine is beside what it was at its best since this was made, told by a gauge."""
+
+    def __init__(self, read: Callable[[], Reading]):
+        self._read = read
+        self._least: Reading = ()
+
+    def read(self) -> Reading:
+        reading = tuple(self._read())
+        self._least = tuple(map(min, reading, self._least)) if self._least else reading
+        return reading
+
+    def is_quick(self, reading: Reading) -> bool:
+        return all(
+            seconds <= _SLOWED * least for seconds, least in zip(reading, self._least, strict=True)
+        )
+
+    def was_quick(self, readings: Sequence[Reading]) -> bool:
+        """In most of these, by what quick has turned out to be since."""
+        return 2 * sum(map(self.is_quick, readings)) >= len(readings)
+
+
+@frozen
+class Race:
+    """What a race gave: the timings of those who did not drop out, and what the gauge told after the turns that count."""
+
+    timings: Mapping[str, Timing]
+    readings: Sequence[Reading] = ()
+
 
 def interleaved(
-    contestants: Mapping[str, TakeTurn], *, seconds: float, threads: int = 1
-) -> dict[str, Timing]:
+    contestants: Mapping[str, TakeTurn],
+    *,
+    seconds: float,
+    threads: int = 1,
+    pace: Pace | None = None,
+) -> Race:
     """
     Time the contestants in turns, each until it has run for so many `seconds` but a few times at least.
 
+    With a `pace`, turns in which the machine was slowed do not count, for as long as everybody has enough others.
     Raises what a contestant raises. Those that are out of the race have no timing.
     """
-    records = {name: _Record() for name in contestants}
+    records = {name: _Record(seconds, threads, pace) for name in contestants}
     length = max(_LEAST_TURN_SECONDS, seconds / _TURNS)
     running = list(contestants)
+    before = pace.read() if pace else ()
     while running:
         for name in running:
             turn = contestants[name](length)
+            after = pace.read() if pace else ()
             if turn is None:
                 del records[name]
             else:
-                records[name].add(turn)
-        running = [
-            name
-            for name in running
-            if name in records and not records[name].is_done(seconds, threads)
-        ]
+                records[name].turns.append(_Taken(turn, before, after))
+            before = after
+        running = [name for name in running if name in records and not records[name].is_done]
         running = [*running[1:], *running[:1]]  # nobody always follows the same one
-    return {name: record.timing() for name, record in records.items()}
+    all_have = all(record.has_quick_turns for record in records.values())
+    counting = {
+        name: record.quick_turns if all_have else record.turns for name, record in records.items()
+    }
+    timings = {name: _timing([taken.turn for taken in turns]) for name, turns in counting.items()}
+    readings = [taken.after for turns in counting.values() for taken in turns if pace]
+    return Race(timings, readings)
+
+
+@frozen
+class _Taken:
+    """A turn, with what the gauge told before and after it."""
+
+    turn: Turn
+    before: Reading
+    after: Reading
 
 
 class _Record:
-    """What a contestant measured in its turns."""
+    """The turns of one contestant."""
 
-    def __init__(self):
-        self._turns = 0
-        self._spent = 0.0
-        self._undisturbed: list[float] = []
-        self._interrupted: list[float] = []
+    def __init__(self, seconds: float, threads: int, pace: Pace | None):
+        self._seconds, self._threads, self._pace = seconds, threads, pace
+        self.turns: list[_Taken] = []
 
-    def add(self, turn: Turn) -> None:
-        self._turns += 1
-        self._spent += turn.seconds
-        self._undisturbed += turn.undisturbed
-        self._interrupted += turn.interrupted
+    @property
+    def quick_turns(self) -> list[_Taken]:
+        """Those that were not slowed; all of them where there is no gauge."""
+        pace = self._pace
+        if pace is None:
+            return self.turns
+        return [t for t in self.turns if pace.is_quick(t.before) and pace.is_quick(t.after)]
 
-    def is_done(self, seconds: float, threads: int) -> bool:
-        """Long enough, and often enough; several threads that are interrupted try for three times as long."""
-        least = _LEAST_SLOW_TURNS if self._spent > 2 * seconds else _LEAST_TURNS
-        if self._turns < least or self._spent < seconds:
+    @property
+    def has_quick_turns(self) -> bool:
+        return len(self.quick_turns) >= self._least_turns
+
+    @property
+    def is_done(self) -> bool:
+        """Long enough, and often enough. Who was slowed, or had threads that were interrupted, tries three times as long."""
+        turns, spent, least = len(self.turns), self._spent, self._least_turns
+        if turns < least or spent < self._seconds:
             return False
-        is_quiet = threads == 1 or len(self._undisturbed) >= least
-        return is_quiet or self._spent >= 3 * seconds
+        undisturbed = sum(len(taken.turn.undisturbed) for taken in self.turns)
+        is_quiet = self._threads == 1 or undisturbed >= least
+        has_tried = turns >= _PATIENCE * least and spent >= _PATIENCE * self._seconds
+        return has_tried or (is_quiet and self.has_quick_turns)
 
-    def timing(self) -> Timing:
-        enough = len(self._undisturbed) >= _LEAST_UNDISTURBED
-        counting = self._undisturbed if enough else [*self._undisturbed, *self._interrupted]
-        taken = len(self._undisturbed) + len(self._interrupted)
-        return Timing(tuple(counting), len(self._interrupted) / taken)
+    @property
+    def _spent(self) -> float:
+        return sum(taken.turn.seconds for taken in self.turns)
+
+    @property
+    def _least_turns(self) -> int:
+        return _LEAST_SLOW_TURNS if self._spent > 2 * self._seconds else _LEAST_TURNS
+
+
+def _timing(turns: Sequence[Turn]) -> Timing:
+    undisturbed = [sample for turn in turns for sample in turn.undisturbed]
+    interrupted = [sample for turn in turns for sample in turn.interrupted]
+    counting = (
+        undisturbed if len(undisturbed) >= _LEAST_UNDISTURBED else [*undisturbed, *interrupted]
+    )
+    return Timing(tuple(counting), len(interrupted) / (len(undisturbed) + len(interrupted)))
 
 
 class Sampler:

@@ -28,7 +28,8 @@ _DESCRIPTION = """
 Measures programs: the median and least time of a call, GFLOP/s, GB/s (arguments and results once), the part
 of the machine's roof that is reached and what bounds it, the time of compiling, and ratios to other
 libraries: above 1, ours is faster. All take turns, each in a process of its own that is stopped when it is not
-its turn, on as many cores as threads.
+its turn, on as many cores as threads. Between turns multiply-adds and reads tell how quick the cores are: turns in
+which a neighbour slowed them do not count, whoever's they are.
 """
 
 
@@ -74,6 +75,13 @@ def register(commands: Any) -> None:
         metavar="NAME|FILE.py",
         help=f"what is measured by name: {' or '.join(SUITES)}, or a file of yours (default: kernels)",
     )
+    add(
+        "--again",
+        type=int,
+        default=2,
+        metavar="N",
+        help="how often programs during which neighbours slowed the cores are measured again at the end (default: 2)",
+    )
     add("--list", action="store_true", help="show the names of the kernels")
     add(
         "--layers",
@@ -108,6 +116,8 @@ def run(args: argparse.Namespace) -> int:
         raise StepwellError(
             f"found --seconds {args.seconds:g}, expected a number of more than 0; mend it"
         )
+    if args.again < 0:
+        raise StepwellError(f"found --again {args.again}, expected 0 or more; mend it")
     host, target = Target.host(), Target.parse(args.target)
     _check_target(target)
     _check_outputs(args, host)
@@ -124,12 +134,17 @@ def run(args: argparse.Namespace) -> int:
         [request.program for request in wanted], peers, with_before=args.before is not None
     )
     print(table.heading(), flush=True)
-    with Contest(
-        peers, args.seconds, args.threads, args.before, with_peak=roofs.is_known
-    ) as contest:
+    with Contest(peers, args.seconds, args.threads, args.before) as contest:
         outcomes = [_measured(request, contest, table, roofs) for request in wanted]
+        for _ in range(args.again):
+            again = [i for i, outcome in enumerate(outcomes) if contest.is_slowed(outcome)]
+            if again:
+                print("\nneighbours slowed the cores, so these are measured again:", flush=True)
+            for i in again:
+                outcomes[i] = _measured(wanted[i], contest, table, roofs)
+        slowed = [outcome.name for outcome in outcomes if contest.is_slowed(outcome)]
     rows = [row(outcome, roofs) for outcome in outcomes if not outcome.error]
-    _show_summary(rows, outcomes, peers, in_suite=wanted[0].in_suite or args.passes)
+    _show_summary(rows, outcomes, slowed, peers, in_suite=wanted[0].in_suite or args.passes)
     if args.json:
         options = {"threads": args.threads, "fp": args.fp, "target": args.target}
         write_json(
@@ -260,14 +275,19 @@ def _unprobed(target: Any) -> list[str]:
 
 
 def _show_summary(
-    rows: Sequence[Row], outcomes: Sequence[Outcome], peers: Sequence[str], *, in_suite: bool
+    rows: Sequence[Row],
+    outcomes: Sequence[Outcome],
+    slowed: Sequence[str],
+    peers: Sequence[str],
+    *,
+    in_suite: bool,
 ) -> None:
     if not rows:
         return
     if len(rows) > 1:
         print()
         print("\n".join(summary(rows, peers)))
-    for line in disturbed(outcomes):
+    for line in disturbed(outcomes, slowed):
         print(line)
     if in_suite:
         print(f"\ncompile time by pass, of {len(rows)} kernels:\n{pass_table(outcomes)}")

@@ -17,23 +17,26 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import StepwellError
-from ..runtime.measure import TakeTurn, Turn, Work, interleaved
+from ..runtime.measure import Pace, Reading, TakeTurn, Turn, Work, interleaved
 from ..spelling import one_line
 from .bench_case import Request
 from .bench_environment import process_environment
-from .bench_peers import BEFORE, OURS, PEAK
+from .bench_peers import BEFORE, GAUGE, OURS
 from .bench_worker import (
     Entry,
+    GaugeReading,
+    GaugeReady,
     Measure,
     Message,
-    Multiply,
     Outcome,
-    Peak,
     Prepare,
+    PrepareGauge,
+    ReadGauge,
     difference,
     read_arrays,
 )
@@ -46,24 +49,20 @@ class Contest:
     """
     Measures programs with these peers, for so many seconds each. The processes end with the context.
 
-    `before` is the Python of another checkout of Stepwell, which takes turns too; so do multiply-adds, `with_peak`.
+    `before` is the Python of another checkout of Stepwell, which takes turns too. Between turns a gauge tells how quick the
+    cores are.
     """
 
     def __init__(
-        self,
-        peers: Sequence[str],
-        seconds: float,
-        threads: int,
-        before: Path | None = None,
-        *,
-        with_peak: bool = False,
+        self, peers: Sequence[str], seconds: float, threads: int, before: Path | None = None
     ):
         self._seconds = seconds
         self._threads = threads
         self._ours = Process(OURS, threads)
         self._peers = [Process(peer, threads) for peer in peers]
         self._before = before and Process(OURS, threads, str(before))
-        self._peak = Process(PEAK, 1) if with_peak else None
+        self._gauge = Process(GAUGE, threads)
+        self._pace = Pace(self._gauge.read_gauge)
         self._folder = TemporaryDirectory(prefix="stepwell-bench-")
         self._results = Path(self._folder.name) / "results.npz"
         self._results_before = Path(self._folder.name) / "before.npz"
@@ -72,7 +71,7 @@ class Contest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in (self._ours, *self._peers, self._before, self._peak):
+        for process in (self._ours, *self._peers, self._before, self._gauge):
             if process:
                 process.end()
         self._folder.cleanup()
@@ -83,6 +82,10 @@ class Contest:
             return self._measure(request)
         except StepwellError as error:
             return Outcome(request.program, error=str(error))
+
+    def is_slowed(self, outcome: Outcome) -> bool:
+        """Whether most of its turns were slower than the cores were in other turns of this contest."""
+        return not self._pace.was_quick(outcome.gauge)
 
     def _measure(self, request: Request) -> Outcome:
         task = Prepare(request, str(self._results))
@@ -101,25 +104,19 @@ class Contest:
                 outcome.notes.append(f"{BEFORE} {entry.note}")
             if entry.is_ready:
                 contestants[BEFORE] = _until_it_fails(self._before, outcome.notes)
-        peak = self._entered_peak(request, outcome, contestants)
+        ready = GaugeReady(
+            **self._gauge.ask(PrepareGauge(Work(**outcome.work).dtype, request.target))
+        )
         for path in (self._results, self._results_before):
             path.unlink(missing_ok=True)  # so that it is not written to a disk
-        timings = interleaved(contestants, seconds=self._seconds, threads=self._threads)
-        if peak:
-            outcome.peak = peak.flops / timings.pop(PEAK).median
-        outcome.samples = {name: list(timing.samples) for name, timing in timings.items()}
-        outcome.interrupted = max(timing.interrupted for timing in timings.values())
+        race = interleaved(
+            contestants, seconds=self._seconds, threads=self._threads, pace=self._pace
+        )
+        outcome.gauge = [list(reading) for reading in race.readings]
+        outcome.peak = ready.flops / median(x for reading in outcome.gauge for x in reading[::2])
+        outcome.samples = {name: list(timing.samples) for name, timing in race.timings.items()}
+        outcome.interrupted = max(timing.interrupted for timing in race.timings.values())
         return outcome
-
-    def _entered_peak(
-        self, request: Request, outcome: Outcome, contestants: dict[str, TakeTurn]
-    ) -> Peak | None:
-        """Let multiply-adds take turns beside a program that has arithmetic."""
-        work = Work(**outcome.work)
-        if not self._peak or not work.flops:
-            return None
-        contestants[PEAK] = self._peak.take_turn
-        return Peak(**self._peak.ask(Multiply(work.dtype, request.target)))
 
     def _entry_before(self, process: Process, request: Request) -> Entry:
         """What the other checkout compiles writes its results as ours does: they are compared here."""
@@ -170,6 +167,9 @@ class Process:
 
     def take_turn(self, seconds: float) -> Turn:
         return Turn(**self.ask(Measure(seconds)))
+
+    def read_gauge(self) -> Reading:
+        return GaugeReading(**self.ask(ReadGauge())).seconds
 
     def ask(self, message: Message) -> dict[str, Any]:
         """Its answer. Raises StepwellError with the error that it answers, and when it ends instead."""

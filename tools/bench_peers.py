@@ -26,8 +26,8 @@ Results = Callable[[Any], list[Array]]
 OURS = "stepwell"
 BEFORE = "before"
 """Another checkout of Stepwell."""
-PEAK = "multiply-adds"
-"""No library: independent multiply-adds, which take turns with the others to say what the core has at that time."""
+GAUGE = "gauge"
+"""No contestant: work that stays the same, which says between turns how quick the cores are."""
 
 
 def peers_named(text: str) -> list[str]:

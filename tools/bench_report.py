@@ -30,6 +30,7 @@ _BEHIND, _AT_THE_ROOF = 0.93, 0.95
 """A kernel is behind below this ratio to the best peer, unless it reaches this part of the roof."""
 _WORST = 10
 _FEW = 5
+_MOST_NAMES = 6
 _NAME_WIDTH, _NAME_HEIGHT = 2.5, 0.06
 """Of a name in the picture: powers of two of intensity, and of ten of FLOP/s."""
 
@@ -206,15 +207,26 @@ def _compile_times(rows: Sequence[Row]) -> str:
     )
 
 
-def disturbed(outcomes: Sequence[Outcome]) -> list[str]:
-    """A line when other processes took the cores so often that medians say less."""
-    names = [outcome.name for outcome in outcomes if outcome.interrupted > 0.5]
-    if not names:
-        return []
-    return [
-        f"the machine was busy: most samples of {len(names)} of {len(outcomes)} were interrupted ({', '.join(names[:6])}"
-        f"{', …' if len(names) > 6 else ''})"
-    ]
+def disturbed(outcomes: Sequence[Outcome], slowed: Sequence[str]) -> list[str]:
+    """
+    Lines when other processes, or neighbours of a virtual machine, took so much of the cores that medians say less. `slowed`
+    are the names of the programs that neighbours slowed.
+    """
+    lines: list[str] = []
+    if busy := [outcome.name for outcome in outcomes if outcome.interrupted > 0.5]:
+        lines.append(
+            f"the machine was busy: most samples of {len(busy)} of {len(outcomes)} were interrupted ({_some(busy)})"
+        )
+    if slowed:
+        lines.append(
+            f"the cores were slower than at other times of this run for {len(slowed)} of {len(outcomes)} ({_some(slowed)}): "
+            "run these again"
+        )
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + ", …" * (len(names) > _MOST_NAMES)
 
 
 def geometric_mean(values: Sequence[float]) -> float | None:

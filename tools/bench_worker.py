@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from ..frontend.jit import jit
 from ..frontend.nn.normalization import softmax
 from ..frontend.tensor import Tensor, TensorLike
 from ..frozen import frozen
+from ..runtime.gauge import Gauge
 from ..runtime.measure import Sampler, Turn, Work, pin, touch_memory
 from ..spelling import one_line
 from ..targets.target import Target
@@ -37,9 +39,6 @@ from .bench_peers import OURS, as_arrays, load
 
 _TOLERANCES = {"f32": 2e-4, "f64": 1e-10}
 """Of the largest difference between two results, as a part of the largest element."""
-
-_ROUNDS = 1_000_000
-"""Of multiply-adds in a call: milliseconds, beside which the call itself is nothing."""
 
 
 # Messages, and below them their answers. An answer with nothing but an `error` may come to any.
@@ -64,17 +63,19 @@ class Measure:
 
 
 @frozen
-class Multiply:
-    """
-    Get ready to take turns with independent multiply-adds of `element`, with the vectors and registers of a target. The
-    answer is a Peak.
-    """
+class PrepareGauge:
+    """Get ready to tell how quick the cores are, with multiply-adds of `element` as a target has them. The answer is GaugeReady."""
 
     element: str
     target: str
 
 
-Message = Prepare | Measure | Multiply
+@frozen
+class ReadGauge:
+    """Tell how quick the cores are now. The answer is a GaugeReading."""
+
+
+Message = Prepare | Measure | PrepareGauge | ReadGauge
 
 
 @frozen
@@ -86,10 +87,17 @@ class Entry:
 
 
 @frozen
-class Peak:
-    """What is timed of multiply-adds: the FLOPs of a call."""
+class GaugeReady:
+    """The FLOPs of the gauge's multiply-adds on a core."""
 
     flops: float
+
+
+@frozen
+class GaugeReading:
+    """See `runtime.gauge`."""
+
+    seconds: list[float]
 
 
 @dataclass
@@ -103,7 +111,9 @@ class Outcome:
     samples: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     """seconds of a call, by contestant"""
     peak: float | None = None
-    """FLOP/s of independent multiply-adds on one core, which took turns with the contestants"""
+    """FLOP/s of independent multiply-adds on one core, after the turns that count"""
+    gauge: list[list[float]] = field(default_factory=list[list[float]])
+    """what the gauge told then, see `runtime.gauge`"""
     interrupted: float = 0.0
     """the part of the samples that other processes disturbed, for the contestant with the most"""
     passes: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
@@ -125,15 +135,20 @@ class Contestant:
         self._name = name
         self._threads = threads
         self._sampler: Sampler | None = None
+        self._gauge: Gauge | None = None
 
-    def answer(self, message: Message) -> Outcome | Entry | Peak | Turn:
+    def answer(self, message: Message) -> Outcome | Entry | GaugeReady | GaugeReading | Turn:
         """Raises StepwellError for what is wrong with a program, and whatever a library raises."""
         if isinstance(message, Measure):
             assert self._sampler is not None
             return self._sampler.take_turn(message.seconds)
+        if isinstance(message, ReadGauge):
+            assert self._gauge is not None
+            return GaugeReading(self._gauge.read())
+        if isinstance(message, PrepareGauge):
+            self._gauge = _gauge(message.target, message.element)
+            return GaugeReady(self._gauge.flops)
         self._sampler = None  # and its arrays
-        if isinstance(message, Multiply):
-            return self._multiply(message)
         prepared = prepare(message.request)
         if self._name == OURS:
             return self._compile(prepared, Path(message.results))
@@ -157,15 +172,6 @@ class Contestant:
             arena_bytes=executable.signature.arena_bytes,
         )
 
-    def _multiply(self, message: Multiply) -> Peak:
-        from ..runtime.probe_jobs import fma_job
-
-        target = Target.parse(message.target)
-        job = fma_job(target, message.element, target.vector_bits)
-        arrays = job.arguments()
-        self._sampler = Sampler(lambda: job.kernel(_ROUNDS, *arrays), 1)
-        return Peak(_ROUNDS * job.work(arrays))
-
     def _load(self, prepared: Prepared, path: Path) -> Entry:
         loaded = load(self._name, prepared, self._threads)
         if loaded is None:
@@ -178,6 +184,12 @@ class Contestant:
             return Entry(False, problem)
         self._sampler = Sampler(call, self._threads)
         return Entry(True)
+
+
+@lru_cache
+def _gauge(target: str, element: str) -> Gauge:
+    """With the same arrays each time: it is compared with itself."""
+    return Gauge(Target.parse(target), element)
 
 
 def _cpu_seconds() -> float:
@@ -245,8 +257,10 @@ def _warm_up() -> None:
 
 def _message(line: str) -> Message:
     data: dict[str, Any] = json.loads(line)
+    if not data:
+        return ReadGauge()
     if "element" in data:
-        return Multiply(**data)
+        return PrepareGauge(**data)
     if "request" not in data:
         return Measure(**data)
     return Prepare(Request(**data.pop("request")), **data)

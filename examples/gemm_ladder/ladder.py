@@ -37,7 +37,8 @@ from stepwell.dialects.schedule.script_text import script_text
 from stepwell.errors import StepwellError
 from stepwell.frontend.text import parse_text
 from stepwell.runtime.executable import Executable
-from stepwell.runtime.measure import Sampler, interleaved
+from stepwell.runtime.gauge import Gauge
+from stepwell.runtime.measure import Pace, Sampler, interleaved
 from stepwell.runtime.probe_jobs import Job, fma_job, tile_jobs
 from stepwell.runtime.roofline import check_picture, new_figure, save_figure
 from stepwell.tools.diagnostics import OneLineArgumentParser, run_tool
@@ -252,6 +253,7 @@ class Roofs:
         jobs = tile_jobs(target)
         self._fmas = fma_job(target, "f32", target.vector_bits)
         self._tile = jobs.asked if target.rates.panels_hints_gain else jobs.near
+        self._pace = Pace(Gauge(target).read)
 
     def beside(self, call: Call, size: int, seconds: float) -> tuple[float, float, float]:
         """
@@ -261,7 +263,7 @@ class Roofs:
         near, near_work = _repeated(self._tile, 1)
         contestants = {"product": call, "peak": fmas, "tile": near}
         turns = {name: Sampler(each, 1).take_turn for name, each in contestants.items()}
-        timings = interleaved(turns, seconds=seconds)
+        timings = interleaved(turns, seconds=seconds, pace=self._pace).timings
         done = {"product": 2.0 * size**3, "peak": work, "tile": near_work}
         product, peak, tile = (done[name] / timings[name].median / 1e9 for name in contestants)
         return product, peak, tile

@@ -132,7 +132,7 @@ def test_turns_are_interleaved():
         "b": contestant("b", 5e-3),
         "slow": contestant("slow", 0.5),
     }
-    timings = interleaved(contestants, seconds=0.25)
+    timings = interleaved(contestants, seconds=0.25).timings
     assert turns[:6] == ["a", "b", "slow", "b", "slow", "a"]
     assert [turns.count(name) for name in contestants] == [8, 8, 3]
     assert timings["a"].median == timings["a"].least == 2e-4
@@ -155,7 +155,7 @@ def test_who_is_out_of_the_race_has_no_timing():
     turns = iter([Turn([1.0], [], 1.0), None])
     timings = interleaved(
         {"a": lambda _: Turn([1.0], [], 1.0), "b": lambda _: next(turns)}, seconds=2
-    )
+    ).timings
     assert list(timings) == ["a"]
     assert len(timings["a"].samples) >= 3
     assert next(turns, "none is left") == "none is left"
@@ -163,11 +163,11 @@ def test_who_is_out_of_the_race_has_no_timing():
 
 def test_interrupted_samples_do_not_count():
     turns = iter([Turn([1.0, 2.0], [9.0], 0.1), Turn([2.0], [], 0.1)])
-    timing = interleaved({"a": lambda _: next(turns, Turn([], [], 0.1))}, seconds=0.1)["a"]
+    timing = interleaved({"a": lambda _: next(turns, Turn([], [], 0.1))}, seconds=0.1).timings["a"]
     assert timing.samples == (1.0, 2.0, 2.0)
     assert timing.interrupted == 0.25
     turn = Turn([], [3.0], 0.1)
-    timing = interleaved({"a": lambda _: turn}, seconds=0.1)["a"]
+    timing = interleaved({"a": lambda _: turn}, seconds=0.1).timings["a"]
     assert timing.samples == (3.0,) * 3
     assert timing.interrupted == 1
 
@@ -401,6 +401,7 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
             "found --target neoverse-n1, expected one whose instructions this machine has",
         ),
         (["softmax", "--seconds", "0"], "found --seconds 0, expected a number of more than 0"),
+        (["softmax", "--again", "-1"], "found --again -1, expected 0 or more; mend it"),
         (["softmax", "--seconds", "inf"], "found --seconds inf, expected a number of more than 0"),
         (["softmax", "--json", "/no/such/x.json"], "/no/such: found no such folder"),
         (["softmax", "--roofline", "x.gif"], "found a picture ending in '.gif'"),

@@ -175,7 +175,7 @@ def test_processes_end_with_the_contest(suite: Path, monkeypatch: pytest.MonkeyP
         try:
             contest.measure(request("lives", suite))
         finally:
-            assert len(set(children()) - before) == 2
+            assert len(set(children()) - before) == 3  # ours, the peer and the gauge
             assert folder.exists()
     assert set(children()) == before
     assert not folder.exists()
@@ -230,6 +230,34 @@ def test_an_answer_that_is_an_error(suite: Path):
     finally:
         process.end()
     process.end()  # nothing is left to do
+
+
+def test_what_a_neighbour_slowed_is_measured_again(
+    suite: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """The gauge is slow during the first of two programs: its first measurement does not count."""
+    measured: list[str] = []
+    measure = Contest.measure
+
+    def measure_counting(contest: Contest, request: bench_case.Request) -> bench_worker.Outcome:
+        measured.append(request.program)
+        return measure(contest, request)
+
+    def read_gauge(_: Process) -> list[float]:
+        return [3.0 if measured in ([], ["lives"]) else 1.0] * 2
+
+    monkeypatch.setattr(Contest, "measure", measure_counting)
+    monkeypatch.setattr(Process, "read_gauge", read_gauge)
+    options = ["--suite", str(suite), "--seconds", "0.001", "--against", "numpy"]
+    assert main(["bench", "lives", "looks", *options]) == 0
+    assert measured == ["lives", "looks", "lives"]
+    said = capsys.readouterr().out
+    assert said.count("neighbours slowed the cores, so these are measured again:") == 1
+    assert "the cores were slower" not in said
+    measured.clear()
+    assert main(["bench", "lives", "looks", *options, "--again", "0"]) == 0
+    assert measured == ["lives", "looks"]
+    assert "slower than at other times of this run for 1 of 2 (lives)" in capsys.readouterr().out
 
 
 def test_another_checkout_takes_turns(suite: Path, capsys: pytest.CaptureFixture[str]):

@@ -52,6 +52,17 @@ def test_table_and_summary():
     assert table.line(unprobed).split()[5:7] == ["-", "-"]
 
 
+def test_measurements_of_busy_and_slow_minutes_are_named():
+    busy = dataclasses.replace(OUTCOME, name="b", interrupted=0.6)
+    slowed = [f"s{i}" for i in range(8)]
+    assert bench_report.disturbed([OUTCOME], []) == []
+    assert bench_report.disturbed([OUTCOME] * 9 + [busy], slowed) == [
+        "the machine was busy: most samples of 1 of 10 were interrupted (b)",
+        "the cores were slower than at other times of this run for 8 of 10 (s0, s1, s2, s3, s4, s5, …): "
+        "run these again",
+    ]
+
+
 def timed(flops: int, **seconds: float) -> Outcome:
     samples = {name: [each] for name, each in seconds.items()}
     return dataclasses.replace(OUTCOME, work={**OUTCOME.work, "flops": flops}, samples=samples)
