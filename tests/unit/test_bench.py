@@ -355,7 +355,7 @@ def test_command_on_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     )
     out = tmp_path / "out.json"
     programs = [f"{tmp_path}/p.py:twice", f"{tmp_path}/p.py:unlike"]
-    options = ["--seconds", "0.001", "--against", "numpy", "--json", str(out)]
+    options = ["--seconds", "0.001", "--again", "0", "--against", "numpy", "--json", str(out)]
     options += ["--target", "x86-64-v2"]
     assert main(["bench", *programs, "--shape", "x=8x16xf32", *options]) == 0
     shown = capsys.readouterr().out.splitlines()

@@ -108,7 +108,7 @@ def state(process: int) -> str:
 
 
 def test_what_goes_wrong_is_a_line(suite: Path, capsys: pytest.CaptureFixture[str]):
-    options = ["--suite", str(suite), "--seconds", "0.001", "--against", "numpy"]
+    options = ["--suite", str(suite), "--seconds", "0.001", "--against", "numpy", "--again", "0"]
     kernels = ["dies", "dies-later", "raises-later", "wrong", "unlike", "lives"]
     assert main(["bench", *kernels, *options]) == 1
     said = capsys.readouterr()
@@ -262,7 +262,7 @@ def test_what_a_neighbour_slowed_is_measured_again(
 
 def test_another_checkout_takes_turns(suite: Path, capsys: pytest.CaptureFixture[str]):
     """Its time has a column of its own and is none of the peers'."""
-    options = ["--suite", str(suite), "--seconds", "0.001", "--against", "numpy"]
+    options = ["--suite", str(suite), "--seconds", "0.001", "--against", "numpy", "--again", "0"]
     assert main(["bench", "lives", "looks", *options, "--before", sys.executable]) == 0
     lines = capsys.readouterr().out.splitlines()
     (heading,) = (line for line in lines if line.startswith("kernel "))
