@@ -101,6 +101,11 @@ class Options:
         return self.machine.vector_bits
 
     @property
+    def own_loads(self) -> bool:
+        """Whether multiply-adds may load what goes into all lanes each by itself."""
+        return self.machine.rates.own_loads_are_free
+
+    @property
     def cache_bytes(self) -> int:
         """The target's last-level cache."""
         return self.machine.caches[-1].bytes

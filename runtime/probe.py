@@ -419,6 +419,13 @@ def _slowdowns(target: Target, cores: int) -> dict[str, Rate]:
     return rates
 
 
+def _own_loads(target: Target, cores: int) -> dict[str, Rate]:
+    turns = in_turns(probe_jobs.own_loads_jobs(target))
+    slowdown = max(median(shared.best / own.best for own, shared in turns), 1.0)
+    is_busy = joined([each for turn in turns for each in turn]).is_busy
+    return {"own_loads": Rate(slowdown, slowdown, "busy" if is_busy else "measured")}
+
+
 _MEASUREMENTS: dict[str, _Measure] = {
     "fma_f32": fma_rates,
     "last_cache": _last_cache,
@@ -430,6 +437,7 @@ _MEASUREMENTS: dict[str, _Measure] = {
     "chase_l3": _latencies,
     "pack_near": _pack_rates,
     "strided_4": _slowdowns,
+    "own_loads": _own_loads,
 }
 """What measures each group of rates, by the first of them, in the order of how much depends on them."""
 

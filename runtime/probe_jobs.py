@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 
 from ..frozen import frozen
 from ..targets.core import LINE_BYTES, Cache
-from ..targets.rates import PIECE_BYTES, ROWS_IN_TURNS, ROWS_PANELS, Kind
+from ..targets.rates import OWN_VECTORS, PIECE_BYTES, ROWS_IN_TURNS, ROWS_PANELS, Kind, Rate
 from ..targets.target import Target
 from ..universe import make_context
 from .engine import scratch_memory
@@ -348,6 +348,27 @@ def strided_jobs(target: Target, rows: int) -> tuple[Job, Job]:
         )
 
     return job(_ROW_BYTES), job(_ROW_BYTES + target.cache(1).line_bytes)
+
+
+def own_loads_jobs(target: Target) -> tuple[Job, Job]:
+    """A register tile whose multiply-adds load the element that goes into all lanes each by itself, and one where those of a row share it; in L1."""
+    rows, columns = target.core.rows_beside(OWN_VECTORS), OWN_VECTORS * target.lanes(4)
+    text, depth = tile_kernel(rows, 1, columns, _PART), _PART
+
+    def job(slowdown: float) -> Job:
+        told = replace(target, found=(("own_loads", Rate(slowdown, slowdown)),))
+        return Job(
+            _compiled(text, told),
+            lambda: [
+                _ones((1, depth, rows)),
+                _ones((1, depth, columns)),
+                _zeros((rows, columns)),
+            ],
+            lambda arrays: 2.0 * depth * rows * columns,
+            lambda rounds, arrays: bool((arrays[2] == depth).all()),
+        )
+
+    return job(1.0), job(2.0)
 
 
 def pack_jobs(target: Target) -> tuple[Job, Job]:

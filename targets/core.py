@@ -146,6 +146,10 @@ class Core:
         """
         return min(max((self.vector_registers - 1) // (rows + 1), 1), 4)
 
+    def rows_beside(self, vectors: int) -> int:
+        """How many rows a register tile of so many vectors may have at most."""
+        return max((self.vector_registers - 1) // vectors - 1, 1)
+
     @cached_property
     def probe_tile(self) -> tuple[int, int]:
         """

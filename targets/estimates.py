@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..frozen import frozen
 from .core import LINE_BYTES, Core
 from .rates import (
+    OWN_VECTORS,
     PEAK,
     PIECE_BYTES,
     RATE_NAMES,
@@ -357,6 +358,13 @@ def _strided(rows: int) -> _Estimate:
     return _Estimate(formula, ("read_l2", "l1", "l1_ways", "registers"), is_shared=True)
 
 
+def _own_loads(core: Core, known: Mapping[str, float]) -> float:
+    """As many loads as multiply-adds, and those of a row of the wide operand, by the ports of either."""
+    rows = core.rows_beside(OWN_VECTORS)
+    computing = rows * OWN_VECTORS / core.fma_ports
+    return max((rows + 1) * OWN_VECTORS / core.load_ports / computing, 1.0)
+
+
 _ESTIMATES: dict[str, _Estimate] = {
     "last_cache": _Estimate(
         lambda core, known: core.caches[-1].bytes, ("l3", "l2"), is_shared=True
@@ -401,4 +409,5 @@ _ESTIMATES: dict[str, _Estimate] = {
     "tile_rows_asked": _Estimate(lambda core, known: known["tile_rows_near"], ("tile_rows_near",)),
     "tile_pieces_far": _Estimate(_tile_pieces_far, ("tile_rows_near", "chase_l3")),
     **{f"strided_{rows}": _strided(rows) for rows in STRIDED_ROWS},
+    "own_loads": _Estimate(_own_loads, ("fma_ports", "load_ports", "registers")),
 }

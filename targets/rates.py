@@ -31,6 +31,15 @@ ROWS_PANELS = 4
 """With how many panels the rows of `Rates.tile_rows_far` are used, each time they come."""
 
 
+OWN_LOADS_FREE = 1.03
+"""Of `own_loads`, what is within the noise: where two loads begin in a cycle and no more, it is 1.07."""
+
+OWN_VECTORS = 2
+"""
+Of the widest tiles whose multiply-adds may load by themselves: of three, a step has an eighth more loads than multiply-adds, which cost
+5 percent on Emerald Rapids, and an eighth of a tile's instructions are saved where two save a third.
+"""
+
 PIECE_BYTES = 1024
 """Of each row of those that `Rates.tile_pieces_far` is of."""
 
@@ -92,7 +101,8 @@ class Rates:
 
     `strided_4` to `strided_14` are slowdowns, not rates: the time of a tile kernel of so many rows (and
     `Core.vectors_beside` them) that are 4096 bytes apart, so that their lines fall into one set of L1, over its
-    time with rows one line further apart.
+    time with rows one line further apart. So is `own_loads`: the time of a register tile of `OWN_VECTORS` vectors whose multiply-adds
+    load the element that goes into all lanes each by itself, over its time where those of a row share what is loaded.
     """
 
     cores: int
@@ -135,6 +145,7 @@ class Rates:
     strided_10: Rate
     strided_12: Rate
     strided_14: Rate
+    own_loads: Rate
 
     def named(self, name: str) -> Rate:
         """The rate of a name in `RATE_NAMES`."""
@@ -182,6 +193,14 @@ class Rates:
             return loses
         return loses and self.tile_near_asked.core >= self.tile_near.core
 
+    @property
+    def own_loads_are_free(self) -> bool:
+        """
+        Whether multiply-adds of a register tile may load the element that goes into all lanes each by itself, which takes fewer instructions
+        but more loads. It is not said of cores where that was not measured: two loads a cycle are too few for it.
+        """
+        return self.own_loads.source != "estimated" and self.own_loads.core < OWN_LOADS_FREE
+
     def slowdown(self, rows: int) -> Rate:
         """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""
         measured = next((count for count in STRIDED_ROWS if count >= rows), STRIDED_ROWS[-1])
@@ -218,7 +237,7 @@ def is_tile(name: str) -> bool:
 
 def is_slowdown(name: str) -> bool:
     """Whether less of it is better."""
-    return name.startswith("strided_")
+    return name.startswith("strided_") or name == "own_loads"
 
 
 def is_cautious(name: str) -> bool:

@@ -218,7 +218,11 @@ def _latencies(target: Target) -> list[list[str]]:
 def _slowdowns(target: Target) -> list[list[str]]:
     found = [target.rates.named(f"strided_{rows}") for rows in STRIDED_ROWS]
     cells = [f"{rate.core:.2f}{_MARKS[rate.source]}" for rate in found]
-    return [["rows 4096 bytes apart", *map(str, STRIDED_ROWS)], ["times as slow", *cells]]
+    own = target.rates.own_loads
+    return [
+        ["rows 4096 bytes apart", *map(str, STRIDED_ROWS), "loads in multiply-adds"],
+        ["times as slow", *cells, f"{own.core:.2f}{_MARKS[own.source]}"],
+    ]
 
 
 def _legend(rates: Rates) -> list[str]:

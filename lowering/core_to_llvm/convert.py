@@ -52,6 +52,7 @@ class ConvertCoreToLLVMPass(StepwellPass):
     no call, but a loop. See parallel.py for what stays a loop in any case.
 
     `vector_bits` are those of a vector register: a masked load of more, and a store, is one for each register. For 0 it stays one.
+    With `own_loads` an element that goes into all lanes of two registers is loaded for each of them: see advancing.py.
 
     Raises StepwellError for an operation or type without a rule, and leaves the module as it was.
     """
@@ -63,24 +64,27 @@ class ConvertCoreToLLVMPass(StepwellPass):
 
     threads: int = 0
     vector_bits: int = 0
+    own_loads: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lowered = lowered_to_llvm(op, self.threads, self.vector_bits)
+        lowered = lowered_to_llvm(op, self.threads, self.vector_bits, own_loads=self.own_loads)
         op.detach_region(op.body)
         op.add_region(lowered.detach_region(lowered.body))
 
 
-def lowered_to_llvm(module: ModuleOp, threads: int = 0, vector_bits: int = 0) -> ModuleOp:
+def lowered_to_llvm(
+    module: ModuleOp, threads: int = 0, vector_bits: int = 0, *, own_loads: bool = False
+) -> ModuleOp:
     """
     The level-5 module for a level-4 one, which is left as it is.
 
-    `threads` and `vector_bits` are what the pass says of them.
+    `threads`, `vector_bits` and `own_loads` are what the pass says of them.
 
     Raises StepwellError for an operation or type without a rule.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
     types = {function.sym_name.data: function.function_type for function in functions}
-    symbols = Symbols(types, threads, vector_bits)
+    symbols = Symbols(types, threads, vector_bits, own_loads=own_loads)
     converted = [_convert_symbol(op, symbols) for op in module.ops]
     added = (*symbols.declared.values(), *symbols.outlined)
     return ModuleOp([*added, *converted], attributes=dict(module.attributes))

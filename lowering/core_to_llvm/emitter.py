@@ -80,6 +80,10 @@ class Emitter:
         """Whether stores go past the caches, which x86 does not keep in order with other stores."""
         self.hoisted: set[Operation] = set()
         """Allocations, and their ends, that have been lowered already, around a loop that has them."""
+        self.advancing: dict[Operation, tuple[list[SSAValue], tuple[dict[SSAValue, int], int]]] = {}
+        """Of loads by pointers that advance with a loop, these and how many elements further they are: see advancing.py."""
+        self.rebinding: dict[Operation, tuple[SSAValue, SSAValue]] = {}
+        """Before which operations another value stands for one of the old function, and which."""
         self.promises: dict[SSAValue, DictionaryAttr] = {}
         """What is known of the pointers among the function's arguments, as parameter attributes."""
         self._numbers: dict[int, int] = {}
@@ -243,6 +247,8 @@ class Emitter:
             if handler is None:
                 raise unsupported(op)
             self.location = op.location
+            if self.rebinding and op in self.rebinding:
+                self.bind(*self.rebinding.pop(op))
             try:
                 handler(self, op)
             except UndefinedValue:

@@ -29,6 +29,7 @@ from ...dialects.resources import (
 )
 from ...dialects.upstream.memref import PrefetchOp
 from ...errors import StepwellError
+from .advancing import advancing_address
 from .arith import dense_vector
 from .emitter import Emitter, Handler, unsupported
 from .properties import NSW, integer
@@ -57,9 +58,11 @@ MAX_STACK_BYTES = 1 << 20
 
 
 def load_element(e: Emitter, source: MemRefValue, indices: list[Index]) -> SSAValue:
-    element = source.type.element_type
-    stored = memory_type(element)
-    value = e.load(e.element_pointer(source, indices), stored, element_bytes(element))
+    return load_at(e, e.element_pointer(source, indices), source.type.element_type)
+
+
+def load_at(e: Emitter, pointer: SSAValue, element: Attribute) -> SSAValue:
+    value = e.load(pointer, memory_type(element), element_bytes(element))
     return as_register(e, value, scalar_type(element))
 
 
@@ -86,7 +89,10 @@ def _convert_load(e: Emitter, op: Operation) -> None:
     assert isinstance(op, memref.LoadOp)
     buffer, *indices = operands_of(op)
     (result,) = op.results
-    e.bind(result, load_element(e, e.memref(buffer), e.indices(indices)))
+    source, pointer = e.memref(buffer), advancing_address(e, op)
+    if pointer is None:
+        pointer = e.element_pointer(source, e.indices(indices))
+    e.bind(result, load_at(e, pointer, source.type.element_type))
 
 
 def _convert_store(e: Emitter, op: Operation) -> None:

@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, llvm, scf, vector
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import blocks_of, operands_of, operations_of
 from ...dialects.dtypes import bit_width
-from ...dialects.loop import MODE, UNROLLED, RunMode
+from ...dialects.loop import UNROLLED
 from ...errors import StepwellError
+from .advancing import AdvancingPointers, is_written_out, number_of
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
 from .loop_hints import NO_UNROLL, NO_VECTORS, UNROLL, branch_back
 from .parallel import convert_parallel
 from .properties import NO_OVERFLOW, NSW
-from .types import element_bytes
+from .types import POINTER, element_bytes
 
 SHORT = 4
 """
@@ -55,9 +56,9 @@ def _lower_body(e: Emitter, block: Block) -> list[SSAValue]:
 
 def _convert_for(e: Emitter, op: Operation) -> None:
     """
-    entry: br header(lower, inits)
-    header(i, carried): cond_br i < upper, inside, after
-    inside: ...; br header(i + step, yielded)
+    entry: br header(lower, inits, pointers)
+    header(i, carried, pointers): cond_br i < upper, inside, after
+    inside: ...; br header(i + step, yielded, pointers further on)
     """
     assert isinstance(op, scf.ForOp)
     _check_counts(op)
@@ -66,24 +67,28 @@ def _convert_for(e: Emitter, op: Operation) -> None:
     inside, after = Block(), Block()
     operands = list(operands_of(op))
     lower, upper, step = e.values(operands[:3])
-    e.branch(header, [lower, *e.flatten(operands[3:])])
+    advancing = AdvancingPointers(e, op, body)
+    e.branch(header, [lower, *e.flatten(operands[3:]), *advancing.start])
     e.start(header)
-    e.unflatten(body.args, header.args)
+    carried = len(header.args)
+    pointers = [header.insert_arg(POINTER, len(header.args)) for _ in advancing.start]
+    e.unflatten(body.args, header.args[:carried])
     counter = header.args[0]
+    advancing.enter(pointers)
     e.branch_if(e.compare("slt", counter, upper, i1), inside, after)
     e.start(inside)
     yielded = _lower_body(e, body)
     # An index counts elements in memory and stays far from wrapping; narrower integers may not.
     flags = NSW if counter.type == i64 else NO_OVERFLOW
     following = e.emit(llvm.AddOp, (counter, step), counter.type, {"overflowFlags": flags})
-    branch_back(e, header, [following, *yielded], _hints(op, body))
+    branch_back(e, header, [following, *yielded, *advancing.advanced(pointers)], _hints(op, body))
     e.start(after)
-    e.unflatten(op.results, header.args[1:])
+    e.unflatten(op.results, header.args[1:carried])
 
 
 def _check_counts(op: scf.ForOp) -> None:
     """Raise StepwellError for a loop that would never end: its counter wraps before it is at an end that is a number."""
-    lower, upper, step = map(_number, _bounds(op))
+    lower, upper, step = map(number_of, _bounds(op))
     if lower is None or upper is None or step is None or step < 1 or lower >= upper:
         return
     type_ = op.body.block.args[0].type
@@ -99,18 +104,11 @@ def _check_counts(op: scf.ForOp) -> None:
 
 def _hints(op: scf.ForOp, body: Block) -> list[str]:
     hints = [NO_VECTORS] if UNROLLED in op.attributes else []
-    if _is_written_out(op):
+    if is_written_out(op):
         hints.append(UNROLL)
     elif UNROLLED in op.attributes or not _is_short(op, body):
         hints.append(NO_UNROLL)
     return hints
-
-
-def _is_written_out(op: scf.ForOp) -> bool:
-    """Whether a schedule says that all iterations are written out, and numbers say how many these are."""
-    mode = op.attributes.get(MODE)
-    is_marked = isinstance(mode, StringAttr) and mode.data == RunMode.UNROLL
-    return is_marked and None not in map(_number, _bounds(op))
 
 
 def _bounds(op: scf.ForOp) -> tuple[SSAValue, SSAValue, SSAValue]:
@@ -122,7 +120,7 @@ def _bounds(op: scf.ForOp) -> tuple[SSAValue, SSAValue, SSAValue]:
 def _is_short(op: scf.ForOp, body: Block) -> bool:
     """Whether the loop has a few iterations only, as numbers in its bounds say, and they load few vectors."""
     lower, upper, step_value = _bounds(op)
-    step = _number(step_value)
+    step = number_of(step_value)
     if step is None or step < 1:
         return False
     most = min(_distances(lower, upper), default=None)
@@ -141,7 +139,7 @@ def _loaded(body: Block) -> int:
         inside = sum(map(_loaded, blocks_of(op))) if op.regions else 0
         if inside and isinstance(op, scf.ForOp):
             lower, upper, step_value = _bounds(op)
-            step = _number(step_value)
+            step = number_of(step_value)
             most = min(_distances(lower, upper), default=None)
             inside *= -(-most // step) if step and most is not None else 1
         found += inside
@@ -154,21 +152,15 @@ _FILLING = frozenset((vector.LoadOp, vector.MaskedLoadOp, vector.BroadcastOp))
 
 def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:
     """Numbers that the difference of two values is at most: of a minimum, those for its terms."""
-    first, last, term = _number(lower), _number(upper), upper.owner
+    first, last, term = number_of(lower), number_of(upper), upper.owner
     if first is not None and last is not None:
         yield last - first
     elif type(term) is arith.MinSIOp:
         for operand in operands_of(term):
             yield from _distances(lower, operand)
     elif type(term) is arith.AddiOp and lower in operands_of(term):
-        offsets = (_number(operand) for operand in operands_of(term) if operand is not lower)
+        offsets = (number_of(operand) for operand in operands_of(term) if operand is not lower)
         yield from (offset for offset in offsets if offset is not None)
-
-
-def _number(value: SSAValue) -> int | None:
-    owner = value.owner
-    known = owner.properties["value"] if type(owner) is arith.ConstantOp else None
-    return known.value.data if isinstance(known, IntegerAttr) else None
 
 
 def _convert_if(e: Emitter, op: Operation) -> None:

@@ -17,13 +17,21 @@ class Symbols:
     The functions of a module: those there are, and those that lowering adds, declared or outlined.
 
     `threads` is how many run an `scf.parallel`: 0 leaves it to `omp_get_max_threads`, 1 needs none. `vector_bits` are those of a
-    vector register, or 0 where that is not known.
+    vector register, or 0 where that is not known. `own_loads` says whether each of two registers loads what goes into all lanes.
     """
 
-    def __init__(self, types: Mapping[str, FunctionType], threads: int = 0, vector_bits: int = 0):
+    def __init__(
+        self,
+        types: Mapping[str, FunctionType],
+        threads: int = 0,
+        vector_bits: int = 0,
+        *,
+        own_loads: bool = False,
+    ):
         self.types = types
         self.threads = threads
         self.vector_bits = vector_bits
+        self.own_loads = own_loads
         self.declared: dict[str, llvm.FuncOp] = {}
         self.outlined: list[llvm.FuncOp] = []
         self._numbers: dict[str, int] = {}

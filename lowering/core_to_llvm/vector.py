@@ -30,9 +30,10 @@ from ...dialects.leaf_operations import vector_of
 from ...dialects.type_memo import remembered
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
+from .advancing import ALL_LANES_BITS, advancing_address, users_of
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import Emitter, Handler, unsupported
-from .memref import as_register
+from .memref import as_register, load_at
 from .properties import NO_FASTMATH, NO_OVERFLOW, fastmath_of
 from .types import AnyVector, checked, element_bytes, is_vector, memory_type
 
@@ -226,12 +227,27 @@ def _as_stored(e: Emitter, vector_: SSAValue, stored: Attribute) -> SSAValue:
 # Lanes.
 
 
+def _of_two(e: Emitter, first: SSAValue, second: SSAValue, type_: AnyVector) -> SSAValue:
+    """A vector with one scalar in all lanes of its first half, and another in those of the second."""
+    lanes = _lanes(type_)
+    half = vector_of(type_.element_type, lanes // 2)
+    return shuffle(e, splat(e, first, half), splat(e, second, half), range(lanes))
+
+
 def _convert_broadcast(e: Emitter, op: Operation) -> None:
     assert isinstance(op, vector.BroadcastOp)
     type_ = result_type(op)
     (scalar,), (result,) = operands_of(op), op.results
-    source = e.value(scalar)
-    if not is_vector(source.type):
+    source, owner = e.value(scalar), scalar.owner
+    pointer = advancing_address(e, owner, 1) if isinstance(owner, Operation) else None
+    if pointer is not None:
+        second = load_at(e, pointer, scalar.type)
+        if _lanes(type_) * element_bytes(scalar.type) * 8 > ALL_LANES_BITS:
+            e.bind(result, _of_two(e, source, second, cast(AnyVector, type_)))
+        else:
+            e.bind(result, splat(e, source, type_))
+            e.rebinding[users_of(op)[1]] = result, splat(e, second, type_)
+    elif not is_vector(source.type):
         e.bind(result, splat(e, source, type_))
     elif _lanes(source.type) == _lanes(type_):
         e.bind(result, source)
