@@ -75,7 +75,7 @@ def result_dtype(operands: Sequence[np.dtype | Scalar]) -> np.dtype:
     """
     The dtype that arrays of these dtypes and these Python scalars have in common.
 
-    Raises StepwellError when there is none, as of float16 and bfloat16.
+    Raises StepwellError when there is none, as of float16 and bfloat16 before ml_dtypes 0.7.
     """
     arrays = [operand for operand in operands if isinstance(operand, np.dtype)]
     scalars = [operand for operand in operands if not isinstance(operand, np.dtype)]

@@ -44,6 +44,9 @@ For each multiply-add, of loops whose multiply-adds load by themselves. On Emera
 beside 24 cost 5 percent, and 33 beside 28 cost 12.
 """
 
+MOST_TERMS = 64
+"""Of an index, looked at one by one: of sums of sums of themselves there would be no end."""
+
 MOST_POINTERS = 6
 """Of a loop: other pointers, its counter and its end are in general registers too, of which there are fifteen."""
 
@@ -60,6 +63,8 @@ class _Place:
     around: Terms = field(default_factory=Terms)
     written_out: Terms = field(default_factory=Terms)
     number: int = 0
+    seen: int = 0
+    """how many values were looked at"""
 
 
 @dataclass
@@ -191,22 +196,25 @@ def _registers(load: Operation) -> int:
     registers, rest = divmod(8 * element_bytes(filled.results[0].type), ALL_LANES_BITS)
     if rest or registers > OWN_VECTORS:
         return 0
-    return registers if registers > 1 else len(users_of(filled))
+    return registers if registers > 1 else len(_users(filled))
 
 
-def users_of(filled: Operation) -> list[Operation]:
-    """The operations that use a vector, where these are two in its block at most, in order; none where there are more."""
+def _users(filled: Operation) -> list[Operation]:
+    """The operations that use a vector, where these are two in its block at most; none where there are more."""
     (result,) = filled.results
     users: list[Operation] = []
     for use in result.uses:
-        if (
-            len(users) == OWN_VECTORS
-            or use.operation in users
-            or use.operation.parent is not filled.parent
-        ):
+        user = use.operation
+        if len(users) == OWN_VECTORS or user in users or user.parent is not filled.parent:
             return []
-        users.append(use.operation)
-    return users[::-1] if len(users) > 1 and users[1].is_before_in_block(users[0]) else users
+        users.append(user)
+    return users
+
+
+def second_user(filled: Operation) -> Operation:
+    """The latter of the two operations that use a vector."""
+    first, second = _users(filled)
+    return first if second.is_before_in_block(first) else second
 
 
 def _has_loads_to_spare(body: Block) -> bool:
@@ -233,6 +241,9 @@ def _place(index: SSAValue, op: scf.ForOp, body: Block) -> _Place | None:
 
 def _add_terms(place: _Place, value: SSAValue, factor: int, op: scf.ForOp, body: Block) -> bool:
     """Add a multiple of a value to the sum. False where that cannot be done."""
+    place.seen += 1
+    if place.seen > MOST_TERMS:
+        return False
     number = number_of(value)
     if number is not None:
         place.number += factor * number

@@ -30,7 +30,7 @@ from ...dialects.leaf_operations import vector_of
 from ...dialects.type_memo import remembered
 from ...dialects.upstream.llvm import ExtractElementOp
 from ...targets.core import LINE_BYTES
-from .advancing import ALL_LANES_BITS, advancing_address, users_of
+from .advancing import ALL_LANES_BITS, advancing_address, second_user
 from .arith import dense_vector, extract_lane, float_constant, mangled, result_type, shuffle
 from .emitter import Emitter, Handler, unsupported
 from .memref import as_register, load_at
@@ -246,7 +246,7 @@ def _convert_broadcast(e: Emitter, op: Operation) -> None:
             e.bind(result, _of_two(e, source, second, cast(AnyVector, type_)))
         else:
             e.bind(result, splat(e, source, type_))
-            e.rebinding[users_of(op)[1]] = result, splat(e, second, type_)
+            e.rebinding[second_user(op)] = result, splat(e, second, type_)
     elif not is_vector(source.type):
         e.bind(result, splat(e, source, type_))
     elif _lanes(source.type) == _lanes(type_):

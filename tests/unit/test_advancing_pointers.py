@@ -167,6 +167,12 @@ def test_loops_without(text: str):
     assert pointers(text) == 0
 
 
+def test_sums_of_sums_of_themselves():
+    sums = "\n".join(f"%s{n + 1} = arith.addi %s{n}, %s{n} : index" for n in range(60))
+    text = tile(8, indices="%at, %s60", inside="%s0 = arith.addi %k, %k : index\n" + sums)
+    assert pointers(text) == 0
+
+
 def test_rows_of_any_distance_within_a_panel():
     """The panel's place is not known, its rows are."""
     text = tile(8, indices="%first, %column, %i", type_="memref<?x48x8xf32>").replace(

@@ -150,6 +150,22 @@ def test_constants_and_python_numbers_take_the_type(dtype):
 def test_promotion():
     assert sw.add(np.ones(2, F16), np.ones(2, np.float32)).dtype == np.float32
     assert sw.add(np.ones(2, BF16), np.ones(2, np.int8)).dtype == BF16
+    try:
+        common = np.result_type(F16, BF16)  # since ml_dtypes 0.7
+    except TypeError:
+        with pytest.raises(sw.StepwellError, match="float16 and bfloat16, which NumPy promotes"):
+            sw.add(np.ones(2, F16), np.ones(2, BF16))
+    else:
+        assert sw.add(np.ones(2, F16), np.ones(2, BF16)).dtype == common
+
+
+def test_dtypes_without_a_common_one(monkeypatch: pytest.MonkeyPatch):
+    """As float16 and bfloat16 before ml_dtypes 0.7."""
+
+    def result_type(*_: object) -> None:
+        raise TypeError
+
+    monkeypatch.setattr(np, "result_type", result_type)
     with pytest.raises(sw.StepwellError, match="float16 and bfloat16, which NumPy promotes to no"):
         sw.add(np.ones(2, F16), np.ones(2, BF16))
 

@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from stepwell.errors import StepwellError
+from stepwell.runtime.measure import Pace
 from stepwell.targets.target import Target
 from stepwell.tools.bench_case import prepare_case
 
@@ -60,7 +61,9 @@ def test_a_kernel_with_fewer_plans_keeps_its_last(benchmark: ModuleType):
 
 def test_a_product_is_measured(benchmark: ModuleType):
     case = benchmark.suite.gemm(64, 64, 64, name="small")
-    found = benchmark.measure("product", case, Target.host(), 2, 0.001, Random(0))
+    found = benchmark.measure(
+        "product", case, Target.host(), 2, 0.001, Random(0), Pace(lambda: [1.0])
+    )
     assert found.plans in (1, 2) and not found.refused
     assert found.regret >= 1
     assert str(found).startswith("small: ")
