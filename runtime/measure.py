@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import time
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
@@ -41,10 +42,10 @@ _LEAST_TURNS = 5
 _LEAST_SLOW_TURNS = 3
 _LEAST_UNDISTURBED = 3
 
-_SLOWED = 1.2
+_SLOWED, _QUICK = 1.15, 0.1
 """
-A turn was slowed when the gauge took so many times its least before or after it. Clocks alone change by 1.1 from one
-second to the next, and a neighbour on the same physical core takes 1.3 to 1.6.
+A turn was slowed when the gauge took so many times as long, before or after it, as it does in the quickest part of all its readings. Clocks
+alone change by 1.1 from one second to the next, and a neighbour on the same physical core takes 1.3 to 1.6.
 """
 
 _PATIENCE = 3
@@ -175,16 +176,20 @@ class Pace:
 
     def __init__(self, read: Callable[[], Reading]):
         self._read = read
-        self._least: Reading = ()
+        self._known: list[list[float]] = []
+        """what was read of each piece of work, in order of size"""
 
     def read(self) -> Reading:
         reading = tuple(self._read())
-        self._least = tuple(map(min, reading, self._least)) if self._least else reading
+        self._known = self._known or [[] for _ in reading]
+        for known, seconds in zip(self._known, reading, strict=True):
+            insort(known, seconds)
         return reading
 
     def is_quick(self, reading: Reading) -> bool:
         return all(
-            seconds <= _SLOWED * least for seconds, least in zip(reading, self._least, strict=True)
+            seconds <= _SLOWED * known[int(_QUICK * len(known))]
+            for seconds, known in zip(reading, self._known, strict=True)
         )
 
     def was_quick(self, readings: Sequence[Reading]) -> bool:
