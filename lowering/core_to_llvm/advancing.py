@@ -18,16 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from xdsl.dialects import arith, llvm, memref, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import arith, memref, scf, vector
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.operations import operands_of, operations_of
-from ...dialects.loop import MODE, RunMode
 from ...dialects.upstream.memref import PrefetchOp
 from ...targets.rates import OWN_VECTORS
 from .emitter import Emitter
-from .types import POINTER, Index, MemRefValue, element_bytes, memory_type
+from .loop_hints import is_written_out, number_of
+from .types import Index, MemRefValue, element_bytes, memory_type
 
 LEAST_COPIES = 4
 """Fewer loads from a pointer, with all iterations written out, are not worth the instruction that advances it."""
@@ -49,6 +48,8 @@ MOST_TERMS = 64
 
 MOST_POINTERS = 6
 """Of a loop: other pointers, its counter and its end are in general registers too, of which there are fifteen."""
+
+_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
 
 Terms = dict[SSAValue, int]
 """The values of a sum, and what each is multiplied with."""
@@ -115,7 +116,7 @@ class AdvancingPointers:
         found: list[SSAValue] = []
         for (group, own), step in zip(self._shared_out(pointers), self._steps, strict=True):
             stored = memory_type(e.memref(group.source).type.element_type)
-            found += [_hidden(e, e.pointer_at(p, (step,), stored, inbounds=False)) for p in own]
+            found += [e.hidden(e.pointer_at(p, (step,), stored, inbounds=False)) for p in own]
         return found
 
     def _shared_out(self, pointers: Sequence[SSAValue]) -> Iterator[tuple[_Group, list[SSAValue]]]:
@@ -132,20 +133,6 @@ def advancing_address(e: Emitter, load: Operation, register: int = 0) -> SSAValu
     stored = memory_type(e.memref(operands_of(load)[0]).type.element_type)
     position = e.add(_sum(e, terms), number)
     return e.pointer_at(pointers[register], (position,), stored, inbounds=False)
-
-
-def number_of(value: SSAValue) -> int | None:
-    """The number that a constant is; None for another value."""
-    owner = value.owner
-    known = owner.properties["value"] if type(owner) is arith.ConstantOp else None
-    return known.value.data if isinstance(known, IntegerAttr) else None
-
-
-def is_written_out(op: Operation) -> bool:
-    """Whether a schedule says that all iterations of a loop are written out, and numbers say how many these are."""
-    mode = op.attributes.get(MODE)
-    is_marked = isinstance(mode, StringAttr) and mode.data == RunMode.UNROLL
-    return is_marked and None not in map(number_of, operands_of(op)[:3])
 
 
 def _groups(e: Emitter, op: scf.ForOp, body: Block) -> list[_Group]:
@@ -230,9 +217,6 @@ def _has_loads_to_spare(body: Block) -> bool:
     return own + others <= MOST_LOADS * own
 
 
-_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
-
-
 def _place(index: SSAValue, op: scf.ForOp, body: Block) -> _Place | None:
     """An index of a load in the loop as a sum; None where it is none, or of something else that the loop computes."""
     place = _Place()
@@ -312,9 +296,3 @@ def _sum(
     for value, factor in terms.items():
         total = e.add(total, e.mul(first if value is counter else e.value(value), factor))
     return total
-
-
-def _hidden(e: Emitter, pointer: SSAValue) -> SSAValue:
-    """The pointer, of which LLVM knows nothing."""
-    text: dict[str, Attribute] = {"asm_string": StringAttr(""), "constraints": StringAttr("=r,0")}
-    return e.emit(llvm.InlineAsmOp, (pointer,), POINTER, text)

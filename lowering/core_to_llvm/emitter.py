@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     LocationAttr,
     MemRefType,
+    StringAttr,
     UnitAttr,
     i1,
     i64,
@@ -208,6 +209,11 @@ class Emitter:
         append_leaf(self.block, op)
         (value,) = op.results
         return value
+
+    def hidden(self, value: SSAValue) -> SSAValue:
+        """The value, of which LLVM no longer knows how it was computed: what an empty piece of assembly makes of it."""
+        text = {"asm_string": StringAttr(""), "constraints": StringAttr("=r,0")}
+        return self.emit(llvm.InlineAsmOp, (value,), value.type, text)
 
     def append(self, op: Operation) -> None:
         self.block.add_op(op)

@@ -18,10 +18,17 @@ from ...analysis.operations import blocks_of, operands_of, operations_of
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import UNROLLED
 from ...errors import StepwellError
-from .advancing import AdvancingPointers, is_written_out, number_of
+from .advancing import AdvancingPointers
 from .cf import branch_on, lower_region
 from .emitter import Emitter, Handler, unsupported
-from .loop_hints import NO_UNROLL, NO_VECTORS, UNROLL, branch_back
+from .loop_hints import (
+    NO_UNROLL,
+    NO_VECTORS,
+    UNROLL,
+    branch_back,
+    is_written_out,
+    number_of,
+)
 from .parallel import convert_parallel
 from .properties import NO_OVERFLOW, NSW
 from .types import POINTER, element_bytes

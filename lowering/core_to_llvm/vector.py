@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
-    StringAttr,
     i32,
     i64,
 )
@@ -202,8 +201,7 @@ def _hidden(e: Emitter, mask: SSAValue, lanes: int) -> SSAValue:
     bits, number = IntegerType(lanes), IntegerType(max(32, lanes))
     value = e.emit(llvm.BitcastOp, (mask,), bits)
     value = value if bits == number else e.emit(llvm.ZExtOp, (value,), number)
-    text = {"asm_string": StringAttr(""), "constraints": StringAttr("=r,0")}
-    value = e.emit(llvm.InlineAsmOp, (value,), number, text)
+    value = e.hidden(value)
     value = value if bits == number else e.emit(llvm.TruncOp, (value,), bits)
     return e.emit(llvm.BitcastOp, (value,), mask.type)
 
