@@ -40,6 +40,12 @@ Of the widest tiles whose multiply-adds may load by themselves: of three, a step
 5 percent on Emerald Rapids, and an eighth of a tile's instructions are saved where two save a third.
 """
 
+OWN_MOST_LOADS = 1.1
+"""
+For each multiply-add of a loop whose multiply-adds load by themselves, those of vectors and hints to L1 included. On Emerald Rapids 24 loads
+beside 22 multiply-adds cost nothing, 27 beside 24 cost 5 percent, and 33 beside 28 cost 12.
+"""
+
 PIECE_BYTES = 1024
 """Of each row of those that `Rates.tile_pieces_far` is of."""
 

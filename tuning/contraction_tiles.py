@@ -74,9 +74,9 @@ class _Tiles(ContractionLoops):
         self.core, self.takes_hints_in_sums = target.core, target.takes_hints_in_sums
         self.lanes = target.core.lanes(c.result_bytes)
         self.vectors = -(-plan.nr // self.lanes)
-        in_pairs = plan.has_pairs(self.k, is_fused=c.is_fused)
+        in_pairs, own = plan.has_pairs(self.k, is_fused=c.is_fused), target.rates.own_loads_are_free
         self.terms, self.fewest_terms = (
-            terms_of_product(target.core, plan.mr, self.vectors, in_pairs=pairs)
+            terms_of_product(target.core, plan.mr, self.vectors, in_pairs=pairs, own_loads=own)
             for pairs in (in_pairs, False)
         )
         """of a tile's sum in an iteration, and those that it has whatever stands between them"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ...targets.core import Core
+from ...targets.rates import OWN_MOST_LOADS, OWN_VECTORS
 from ..facts import Contraction
 from .convolution_plan import ConvolutionPlan
 
@@ -93,12 +94,28 @@ def terms_written_out(cycles: float, share: float = CONTROL_SHARE) -> int:
     return count
 
 
-def terms_of_product(core: Core, rows: int, vectors: int, *, in_pairs: bool) -> int:
-    """The same of a product's tile, whose terms may stand `in_pairs` (see `TWO_TERMS`); 1 where there are no registers for more."""
+def terms_of_product(
+    core: Core, rows: int, vectors: int, *, in_pairs: bool, own_loads: bool = False
+) -> int:
+    """
+    The same of a product's tile, whose terms may stand `in_pairs` (see `TWO_TERMS`), or whose multiply-adds may have `own_loads`; 1 where there are
+    no registers for more.
+    """
     if not can_write_out(core, rows, vectors):
         return 1
     count = terms_written_out(rows * vectors / core.fma_ports)
-    return max(count, TWO_TERMS) if in_pairs and not core.add_ports else count
+    is_paired = in_pairs or (own_loads and loads_by_itself(core, rows, vectors))
+    return max(count, TWO_TERMS) if is_paired and not core.add_ports else count
+
+
+def loads_by_itself(core: Core, rows: int, vectors: int, hints: int = 0) -> bool:
+    """
+    Whether each multiply-add of a product's tile loads the element that goes into all lanes, on cores where that is free, if each term asks L1 for so
+    many lines: elements take no registers then, and no instructions of their own. (See `lowering/core_to_llvm/advancing.py`.)
+    """
+    sums = rows * vectors
+    takes_all_lanes = vectors == OWN_VECTORS and core.vector_bits >= 512
+    return takes_all_lanes and sums + vectors + hints <= OWN_MOST_LOADS * sums
 
 
 def can_write_out(core: Core, rows: int, vectors: int) -> bool:

@@ -23,7 +23,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.operations import operands_of, operations_of
 from ...dialects.upstream.memref import PrefetchOp
-from ...targets.rates import OWN_VECTORS
+from ...targets.rates import OWN_MOST_LOADS, OWN_VECTORS
 from .emitter import Emitter
 from .loop_hints import is_written_out, number_of
 from .types import Index, MemRefValue, element_bytes, memory_type
@@ -37,11 +37,8 @@ ALL_LANES_BITS = 512
 ALL_LANES_BYTES = (4, 8)
 """Of the elements that there are such operands of."""
 
-MOST_LOADS = 1.1
-"""
-For each multiply-add, of loops whose multiply-adds load by themselves. On Emerald Rapids 24 loads beside 22 multiply-adds cost nothing, 27
-beside 24 cost 5 percent, and 33 beside 28 cost 12.
-"""
+TO_L1 = 3
+"""The locality of hints that ask for a line to L1: they take what loads take, as long as it does not come. Those to L2 end sooner."""
 
 MOST_TERMS = 64
 """Of an index, looked at one by one: of sums of sums of themselves there would be no end."""
@@ -211,10 +208,10 @@ def _has_loads_to_spare(body: Block) -> bool:
         if _registers(op) == OWN_VECTORS:
             own += OWN_VECTORS * copies
         elif type(op) is PrefetchOp:
-            others += copies
+            others += copies if op.localityHint.value.data == TO_L1 else 0
         elif type(op) in _LOADS and not isinstance(operands_of(op)[0].owner, memref.AllocaOp):
             others += -(-8 * element_bytes(op.results[0].type) // ALL_LANES_BITS) * copies
-    return own + others <= MOST_LOADS * own
+    return own + others <= OWN_MOST_LOADS * own
 
 
 def _place(index: SSAValue, op: scf.ForOp, body: Block) -> _Place | None:
