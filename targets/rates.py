@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from operator import attrgetter
 from typing import Literal, cast
 
 from ..frozen import frozen
@@ -208,9 +209,12 @@ class Rates:
         return self.own_loads.source != "estimated" and self.own_loads.core < OWN_LOADS_FREE
 
     def slowdown(self, rows: int) -> Rate:
-        """The slowdown by so many unpacked rows 4096 bytes apart: of the next number that was measured."""
-        measured = next((count for count in STRIDED_ROWS if count >= rows), STRIDED_ROWS[-1])
-        return self.named(f"strided_{measured}")
+        """
+        The slowdown by so many unpacked rows 4096 bytes apart: the least of as many and of more that was measured, since noise only adds to what
+        more rows lose.
+        """
+        counts = [count for count in STRIDED_ROWS if count >= rows] or [STRIDED_ROWS[-1]]
+        return min((self.named(f"strided_{count}") for count in counts), key=attrgetter("core"))
 
 
 RATE_NAMES = tuple(field.name for field in fields(Rates) if field.name != "cores")

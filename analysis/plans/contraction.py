@@ -303,7 +303,9 @@ class _Domains:
         problem = self.problem
         left, right = problem.left.element_bytes, problem.right.element_bytes
         vectors = -(-nr // self.model.lanes)
-        unit = BETWEEN_HINTS if writes_out_terms(self.model.core, mr, vectors) else 1
+        own_loads = self.model.rates.own_loads_are_free
+        is_written_out = writes_out_terms(self.model.core, mr, vectors, own_loads=own_loads)
+        unit = BETWEEN_HINTS if is_written_out else 1
         panels = list(self._depths(nr * right, unit))
         for kc in dict.fromkeys((*panels, *self._depths(mr * left, unit))):
             for part in (1, 2):

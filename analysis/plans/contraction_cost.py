@@ -13,14 +13,14 @@ from operator import attrgetter
 
 from ...targets.target import Target
 from .contraction_copies import computing_ahead, copying, makes_rows, packing, worth_of_code
-from .contraction_hints import panel_terms_ahead
+from .contraction_hints import lines_asked_for, panel_terms_ahead
 from .contraction_least import Brought, LeastWaits
 from .contraction_plan import ContractionPlan
 from .contraction_problem import Problem, tiles
 from .contraction_rates import Beyond
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
-from .cost import Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
+from .cost import ONE_BANK, Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
 
 EXTENDED_ELEMENT = 3
 """Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
@@ -78,9 +78,9 @@ class Model(LeastWaits):
         )
         split = self.problem.right.split_part(self.core, is_packed=plan.pack_right)
         brought = brought or self.brought(plan, packs_right=plan.pack_right)
-        peels = plan.peel_m, plan.peel_n
+        peels, hints = (plan.peel_m, plan.peel_n), lines_asked_for(self, plan)
         return self.tiles_of(
-            plan.mr, plan.nr, peels, plan.mirrored, plan.sums_in, brought, extending, split
+            plan.mr, plan.nr, peels, plan.mirrored, plan.sums_in, brought, extending, split, hints
         )
 
     def tiles_of(
@@ -93,14 +93,15 @@ class Model(LeastWaits):
         brought: Brought,
         extending: tuple[int, int] = (0, 0),
         split: float = 0,
+        hints: int = 0,
     ) -> float:
         """As of `tiles`, by all that it depends on, which many plans have in common."""
-        same = (mr, nr, peels, mirrored, brought, extending, split)
+        same = (mr, nr, peels, mirrored, brought, extending, split, hints)
         seconds = self._arithmetic.get(same)
         if seconds is None:
             fetched, blocks = brought
             counted = tiles(self.problem, mr, nr, peels, mirrored=mirrored)
-            seconds = self._tiles_time(counted, fetched, extending, split, blocks)
+            seconds = self._tiles_time(counted, fetched, extending, split, blocks, hints)
             self._arithmetic[same] = seconds
         is_apart = bool(self.problem.exact_terms) and not sums_in
         return seconds * (INTEGER_PRODUCT if is_apart else 1)
@@ -118,10 +119,10 @@ class Model(LeastWaits):
         by_rows = plan.innermost == "m"
         is_near = plan.kc <= self.terms_in_l1(plan.mr, plan.nr)
         near_left = is_near and not by_rows
-        near_right = is_near and by_rows and (packs_right or self._keeps_rows(plan, plan.nr))
+        near_right = is_near and by_rows and (packs_right or self.keeps_rows(plan, plan.nr))
         if packs_right and panel_terms_ahead(self, plan):
             right *= self.steps.asked
-        if self.keeps_block(plan) and (packs_right or self._keeps_rows(plan, plan.nc)):
+        if self.keeps_block(plan) and (packs_right or self.keeps_rows(plan, plan.nc)):
             right /= -(-self.problem.m // plan.mr)  # it comes to the first of the tiles of rows
         # A tile that is added to C when it is complete leaves while sums of the next one go on.
         is_added = plan.k_outside and self.problem.reassociates
@@ -130,15 +131,6 @@ class Model(LeastWaits):
         first = left / -(-self.problem.n // plan.nr)
         return (first if near_left else left, 0 if near_right else right), blocks
 
-    def _keeps_rows(self, plan: ContractionPlan, columns: int) -> bool:
-        """Whether L1 keeps so many columns of B that are not packed: none of its sets has more lines of its rows than ways but one."""
-        right = self.problem.right
-        if right.summed is None:
-            return True
-        apart = right.summed * right.stored_bytes
-        width = min(columns * right.stored_bytes, apart)  # shorter rows are read to their ends
-        return most_in_a_set(self.level_1, min(plan.kc, 4096), apart, width) < self.level_1.ways
-
     def _tiles_time(
         self,
         tiles: Iterable[tuple[int, int, int]],
@@ -146,11 +138,14 @@ class Model(LeastWaits):
         extending: tuple[int, int] = (0, 0),
         split: float = 0,
         blocks: int = 1,
+        hints: int = 0,
     ) -> float:
         """The same for so many tiles of so many rows and columns; see `_tile_cycles`."""
         cycles = 0.0
         for count, rows, columns in tiles:
-            cycles += count * self._tile_cycles(rows, columns, fetched, extending, split, blocks)
+            cycles += count * self._tile_cycles(
+                rows, columns, fetched, extending, split, blocks, hints
+            )
         return cycles / self.clock
 
     def _tile_cycles(
@@ -161,17 +156,18 @@ class Model(LeastWaits):
         extending: tuple[int, int],
         split: float,
         blocks: int,
+        hints: int,
     ) -> float:
         """
         Cycles of a tile of so many rows and columns, which brings so many bytes from L2 for each element of A and of B, and extends each element of
-        A and each vector of B by so many instructions. A part of B's vectors is `split` between lines. Tiles of several `blocks`
+        A and each vector of B by so many instructions. A part of B's vectors is `split` between lines. Each term has so many `hints`. Tiles of several `blocks`
         of terms are read and written for each, and once more when they are initialised and finished, each in a loop of its own.
         """
         vectors = -(-columns // self.lanes)
         part = self.half if 2 * columns <= self.lanes else 1.0
         extended = rows * extending[0] + vectors * extending[1]
         bytes_ = fetched[0], self.lanes * fetched[1]
-        step = self.steps.cycles(rows, vectors, bytes_, split, extended, part)
+        step = self.steps.cycles(rows, vectors, bytes_, split, extended, part, hints)
         ending = ending_cycles(self.core, rows, part * vectors)
         through = 0.0
         if blocks > 1:
@@ -384,17 +380,23 @@ class Model(LeastWaits):
             return self.read_across(plan.mr, plan.kc, summed * left.stored_bytes, uses)
         stride = along * left.read_bytes(is_packed=plan.pack_left)
         in_a_set = most_in_a_set(self.level_1, plan.mr, stride)
-        if in_a_set < self.level_1.ways:
-            return 0.0  # one way is left for B
         slowdown = self.rates.slowdown(plan.mr)
         if stride % self.core.page_bytes == 0 and slowdown.source != "estimated":
-            return (slowdown.core - 1) * self.computing(uses)
+            lost = slowdown.core - 1 + self._in_one_bank(stride)
+            return lost * self.computing(uses)
+        if in_a_set < self.level_1.ways:  # one way is left for B
+            return self._in_one_bank(stride) * self.computing(uses)
         if (
             in_a_set == self.level_1.ways
         ):  # only a line of B in their set pushes them out, each the next one
             passing = uses * self.problem.right.element_bytes
             return self.refetched(passing * line / self.level_1.way_bytes, uses)
         return self.refetched(line, uses)
+
+    def _in_one_bank(self, stride: int) -> float:
+        """The part of their time that tiles lose in the mean to loads of one bank, where A's rows are so many bytes apart: see `ONE_BANK`."""
+        is_one = stride % self.level_1.line_bytes == 0
+        return self.steps.neighboured * (ONE_BANK - 1) if is_one else 0.0
 
 
 Tiles = tuple[Brought, float]

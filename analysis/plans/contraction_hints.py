@@ -62,6 +62,7 @@ def rows_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
     if not (is_apart and is_left_there and known.target.takes_hints_in_sums):
         return 0
     is_kept = plan.innermost == "m" and plan.kc <= known.terms_in_l1(plan.mr, plan.nr)
+    is_kept = is_kept and known.keeps_rows(plan, plan.nr)
     is_kept_long = is_kept and min(plan.mc, problem.m) > TIMES_ASKED * plan.mr
     if is_kept_long or known.right_bytes <= known.near_1:
         return 0
@@ -81,6 +82,16 @@ def panel_terms_ahead(known: ContractionRates, plan: ContractionPlan) -> int:
         return 0
     lines = -(-plan.nr * known.problem.right.element_bytes // known.level_1.line_bytes)
     return _terms_ahead_of(known, plan, lines)
+
+
+def lines_asked_for(known: ContractionRates, plan: ContractionPlan) -> int:
+    """The lines of B that each term of a plan's tiles asks L1 for: of panels, or of rows, which may begin anywhere in a line."""
+    right, line = known.problem.right, known.level_1.line_bytes
+    if plan.prefetch_panel_terms:
+        return -(-plan.nr * right.element_bytes // line)
+    if plan.prefetch_terms and not plan.pack_in_tiles:
+        return -(-plan.nr * right.stored_bytes // line) + 1
+    return 0
 
 
 def _terms_ahead_of(

@@ -23,6 +23,7 @@ from .cost import (
     half_part,
     kept_bytes,
     lost_part,
+    most_in_a_set,
     restart_seconds,
 )
 from .threads import PARALLEL_WORK, team
@@ -240,6 +241,15 @@ class ContractionRates:
             return False
         left, right = self.problem.left.element_bytes, self.problem.right.element_bytes
         return plan.kc * (plan.mr * left + plan.nc * right) <= self.near_1
+
+    def keeps_rows(self, plan: ContractionPlan, columns: int) -> bool:
+        """Whether L1 keeps so many columns of B that are not packed: none of its sets has more lines of its rows than ways but one."""
+        right = self.problem.right
+        if right.summed is None:
+            return True
+        apart = right.summed * right.stored_bytes
+        width = min(columns * right.stored_bytes, apart)  # shorter rows are read to their ends
+        return most_in_a_set(self.level_1, min(plan.kc, 4096), apart, width) < self.level_1.ways
 
     def lost(self, size: float, streamed: float) -> float:
         """The part of a block of so many bytes that L2 does not keep while so many others go by."""

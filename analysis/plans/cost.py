@@ -20,6 +20,7 @@ from .terms_written_out import (
     control_cycles,
     control_instructions,
     is_worth_parts,
+    loads_by_itself,
 )
 
 RESOLUTION = 1.02
@@ -138,10 +139,17 @@ def broadcast_apart(core: Core, rows: Number, vectors: float) -> Number:
     return rows * (vectors > 1 or core.vector_bits < 512)
 
 
-def term_instructions(core: Core, rows: int, vectors: int) -> float:
-    """Instructions of one term of the sum in a register tile, those that control its loop included."""
-    loads = broadcast_apart(core, rows, vectors) + vectors
-    return rows * vectors + loads + control_instructions(core, rows, vectors)
+def term_instructions(
+    core: Core, rows: int, vectors: int, hints: int = 0, *, own_loads: bool = False
+) -> float:
+    """
+    Instructions of one term of the sum in a register tile, those that control its loop and so many hints to L1 included. Where multiply-adds
+    may have `own_loads`, none loads for others if there are loads to spare.
+    """
+    is_alone = own_loads and loads_by_itself(core, rows, vectors, hints)
+    loads = vectors + (0 if is_alone else broadcast_apart(core, rows, vectors))
+    controlling = control_instructions(core, rows, vectors, own_loads=own_loads)
+    return rows * vectors + loads + hints + controlling
 
 
 @lru_cache(maxsize=16)
@@ -171,6 +179,35 @@ def issued(target: Target) -> float:
 def issuing(ports: Number, instructions: Number, issued: float) -> Number:
     """Cycles of instructions that take so many at their ports, on a core that begins so many in a cycle (as of `issued`)."""
     return ports if issued == inf else mixed(ports, instructions / issued)
+
+
+NEIGHBOURED = 1 / 4
+"""
+The part of the time in which another thread of somebody else's runs on the same core, as those of other virtual machines do. (Of an hour
+on an Emerald Rapids core in one it was a fifth to a half.)
+"""
+
+BESIDE_NEIGHBOUR = 3
+"""
+Instructions that a core begins in a cycle for one of two threads: half of the six of Intel's since Golden Cove. (Intel 64 and IA-32 Architectures
+Optimization Reference Manual.) Beside a neighbour on Emerald Rapids, where multiply-adds alone took 1.25 of their time, a tile of 14 x 32 took 1.2 of it
+with 32 instructions in a term, and 1.5 with 49.
+"""
+
+ONE_BANK = 1.12
+"""
+The time that a tile takes beside a neighbour whose rows of A are read as they are, and begin at the same place in a line, over that of other rows:
+two loads of one bank of L1 wait for each other. (On Emerald Rapids 14 x 32 and 10 x 32 took 1.15 and 1.12 with rows of 256 terms in L1,
+1.02 to 1.07 with 1024, where rows a multiple of a line apart are compared with those 8 bytes further; 1.00 with no neighbour.)
+"""
+
+
+def neighboured(target: Target) -> float:
+    """
+    `NEIGHBOURED`, of cores whose multiply-adds are known to have loads to spare: what a neighbour takes there was measured. Of others it is not
+    known, and they count as alone.
+    """
+    return NEIGHBOURED if target.rates.own_loads_are_free else 0.0
 
 
 def _cycles_in_l1(target: Target) -> float:
@@ -269,6 +306,10 @@ class TileSteps:
     """of a line that L1 takes from L2"""
     asked: float
     """see `asked_part`"""
+    own_loads: bool
+    """see `Rates.own_loads_are_free`"""
+    neighboured: float
+    """see `neighboured`"""
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -280,7 +321,10 @@ class TileSteps:
         adding = rows * vectors / core.fma_ports
         controlled = adding / (adding + control_cycles(core, rows, vectors))
         parts = unhidden_part(target), split_cycles(target), issued(target)
-        return TileSteps(core, fetching, *parts, controlled, line, asked_part(target))
+        free, shared = target.rates.own_loads_are_free, neighboured(target)
+        return TileSteps(
+            core, fetching, *parts, controlled, line, asked_part(target), free, shared
+        )
 
     @cached_property
     def cycles(self):
@@ -295,28 +339,33 @@ class TileSteps:
         split: float = 0,
         extending: float = 0,
         part: float = 1,
+        hints: int = 0,
     ) -> float:
         """
         Cycles of one term of a tile of so many rows and vectors, which brings so many bytes from L2 for each row
         and for each vector. A part of the vectors is `split` between lines. `extending` are the instructions before
-        the multiply-adds. An instruction on vectors takes a `part` of the time of one on full ones.
+        the multiply-adds, and `hints` those that ask L1 for what later terms use. An instruction on vectors takes a `part` of the time of
+        one on full ones.
         """
         core, splits = self.core, vectors * split
         bytes_ = rows * fetched[0] + vectors * fetched[1]
         # While L1 takes a line from L2, it gives nothing at one of its ports.
         lines = bytes_ / self.line_bytes
         loading = (part * (rows + vectors) + lines) / core.load_ports
-        adding = part * rows * vectors / core.fma_ports + control_cycles(core, rows, vectors)
+        adding = part * rows * vectors / core.fma_ports
+        adding += control_cycles(core, rows, vectors, own_loads=self.own_loads)
         adding *= self.controlled
         ports = max(step_cycles(core, rows, vectors, part), loading, adding)
-        begun = term_instructions(core, rows, vectors)
+        begun = term_instructions(core, rows, vectors, hints, own_loads=self.own_loads)
         step = issuing(ports, begun, self.issued)
+        if self.neighboured:
+            step += self.neighboured * (issuing(ports, begun, BESIDE_NEIGHBOUR) - ports)
         if self.across is not None:
             step += splits * self.across
         elif splits:
             loading += part * splits / core.load_ports
             loading += splits * core.split_load if fetched[1] else 0
-            step = issuing(max(ports, loading), begun, self.issued)
+            step = max(step, issuing(max(ports, loading), begun, self.issued))
         return step + extending / core.fma_ports + self.unhidden * self.fetching * bytes_
 
 

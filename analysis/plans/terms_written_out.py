@@ -126,10 +126,9 @@ def can_write_out(core: Core, rows: int, vectors: int) -> bool:
     return vectors > 1 and (rows + 1) * vectors + 2 <= core.vector_registers
 
 
-def writes_out_terms(core: Core, rows: int, vectors: int) -> bool:
-    """Whether an iteration has more than one term of a tile's sum."""
-    cycles = rows * vectors / core.fma_ports
-    return can_write_out(core, rows, vectors) and terms_written_out(cycles) > 1
+def writes_out_terms(core: Core, rows: int, vectors: int, *, own_loads: bool = False) -> bool:
+    """Whether an iteration has more than one term of a tile's sum, whatever it asks for; multiply-adds may have `own_loads`."""
+    return terms_of_product(core, rows, vectors, in_pairs=False, own_loads=own_loads) > 1
 
 
 def terms_of_convolution(plan: ConvolutionPlan, c: Contraction, core: Core) -> int:
@@ -166,14 +165,18 @@ def rows_and_vectors(plan: ConvolutionPlan, c: Contraction, core: Core) -> tuple
     return prod(size for axis, size in sizes.items() if axis not in in_lanes), vectors
 
 
-def control_instructions(core: Core, rows: int, vectors: int) -> float:
+def control_instructions(
+    core: Core, rows: int, vectors: int, *, own_loads: bool = False
+) -> float:
     """Instructions of a product's tile's term that control its loop; what more than two terms gain was not seen."""
-    return CONTROL / (2 if writes_out_terms(core, rows, vectors) else 1)
+    return CONTROL / (2 if writes_out_terms(core, rows, vectors, own_loads=own_loads) else 1)
 
 
-def control_cycles(core: Core, rows: int, vectors: int) -> float:
+def control_cycles(core: Core, rows: int, vectors: int, *, own_loads: bool = False) -> float:
     """Cycles of a product's tile's term in which its loop's control has ports of multiply-adds."""
-    return cycles_of_control(core, control_instructions(core, rows, vectors))
+    return cycles_of_control(
+        core, control_instructions(core, rows, vectors, own_loads=own_loads)
+    )
 
 
 def cycles_of_control(core: Core, instructions: float) -> float:
