@@ -183,22 +183,22 @@ def issuing(ports: Number, instructions: Number, issued: float) -> Number:
 
 NEIGHBOURED = 1 / 4
 """
-The part of the time in which another thread of somebody else's runs on the same core, as those of other virtual machines do. (Of an hour
-on an Emerald Rapids core in one it was a fifth to a half.)
+The part of the time in which somebody else's thread runs on the same core, as those of other virtual machines do. (On an Emerald Rapids core in one
+it was a tenth to a half of most minutes.)
 """
 
 BESIDE_NEIGHBOUR = 3
 """
 Instructions that a core begins in a cycle for one of two threads: half of the six of Intel's since Golden Cove. (Intel 64 and IA-32 Architectures
-Optimization Reference Manual.) Beside a neighbour on Emerald Rapids, where multiply-adds alone took 1.25 of their time, a tile of 14 x 32 took 1.2 of it
-with 32 instructions in a term, and 1.5 with 49.
+Optimization Reference Manual.) Beside a neighbour on Emerald Rapids terms of 14 x 32 with 32 instructions took 1.2 times as long, and
+those with 49 took 1.5 to 1.8.
 """
 
-ONE_BANK = 1.12
+ONE_BANK = 1.1
 """
-The time that a tile takes beside a neighbour whose rows of A are read as they are, and begin at the same place in a line, over that of other rows:
-two loads of one bank of L1 wait for each other. (On Emerald Rapids 14 x 32 and 10 x 32 took 1.15 and 1.12 with rows of 256 terms in L1,
-1.02 to 1.07 with 1024, where rows a multiple of a line apart are compared with those 8 bytes further; 1.00 with no neighbour.)
+The time of a tile beside a neighbour whose rows of A are read where they are and begin at the same place in a line, over that of one whose rows do not:
+loads of different lines from one bank of L1 wait for each other. (On Emerald Rapids tiles of 14 x 32 and 10 x 32 reached 117 and 116 GFLOP/s
+with rows 4160 bytes apart, 129 and 124 with 4104, and 129 and 128 with A packed; without a neighbour all of them 149 to 151.)
 """
 
 
@@ -322,9 +322,7 @@ class TileSteps:
         controlled = adding / (adding + control_cycles(core, rows, vectors))
         parts = unhidden_part(target), split_cycles(target), issued(target)
         free, shared = target.rates.own_loads_are_free, neighboured(target)
-        return TileSteps(
-            core, fetching, *parts, controlled, line, asked_part(target), free, shared
-        )
+        return TileSteps(core, fetching, *parts, controlled, line, asked_part(target), free, shared)
 
     @cached_property
     def cycles(self):

@@ -165,18 +165,14 @@ def rows_and_vectors(plan: ConvolutionPlan, c: Contraction, core: Core) -> tuple
     return prod(size for axis, size in sizes.items() if axis not in in_lanes), vectors
 
 
-def control_instructions(
-    core: Core, rows: int, vectors: int, *, own_loads: bool = False
-) -> float:
+def control_instructions(core: Core, rows: int, vectors: int, *, own_loads: bool = False) -> float:
     """Instructions of a product's tile's term that control its loop; what more than two terms gain was not seen."""
     return CONTROL / (2 if writes_out_terms(core, rows, vectors, own_loads=own_loads) else 1)
 
 
 def control_cycles(core: Core, rows: int, vectors: int, *, own_loads: bool = False) -> float:
     """Cycles of a product's tile's term in which its loop's control has ports of multiply-adds."""
-    return cycles_of_control(
-        core, control_instructions(core, rows, vectors, own_loads=own_loads)
-    )
+    return cycles_of_control(core, control_instructions(core, rows, vectors, own_loads=own_loads))
 
 
 def cycles_of_control(core: Core, instructions: float) -> float:

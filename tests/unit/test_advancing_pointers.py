@@ -138,7 +138,10 @@ def test_two_multiply_adds_have_one_each_where_loads_are_to_spare():
     assert pointers(wide, own_loads=True) == pointers(twice, own_loads=True) == 2
     hint = "memref.prefetch %a[%c{}, %k], read, locality<3>, data : memref<16x48xf32>"
     hints = "\n".join(map(hint.format, (0, 1)))
-    assert pointers(wide.replace("scf.for %i", f"{hints}\nscf.for %i"), own_loads=True) == 0
+    asking = wide.replace("scf.for %i", f"{hints}\nscf.for %i")
+    assert pointers(asking, own_loads=True) == 0
+    to_l2 = asking.replace("locality<3>", "locality<2>")
+    assert pointers(to_l2, own_loads=True) == 2
     thrice = in_registers(tile(8, twice=ADDED_AGAIN + ADDED_AGAIN.replace("_2", "_3")), 16)
     assert pointers(thrice, own_loads=True) == 0
 

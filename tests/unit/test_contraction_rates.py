@@ -14,7 +14,8 @@ from stepwell.analysis.plans.contraction_hints import asks_for_result, panel_ter
 from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan, Innermost
 from stepwell.analysis.plans.contraction_problem import problem_of
 from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
-from stepwell.analysis.plans.terms_written_out import terms_between_hints
+from stepwell.analysis.plans.terms_written_out import terms_between_hints, terms_of_product
+from stepwell.frozen import replaced
 from stepwell.targets.rates import Rate, Source
 from stepwell.targets.target import Target
 
@@ -73,6 +74,59 @@ def test_a_core_that_begins_few_instructions_likes_wide_tiles(squares: dict[int,
     assert 1.2 < lost(14, 2) < 1.3
     assert 1.1 < lost(6, 4) < lost(9, 3) < lost(14, 2)
     assert 1 < lost(28, 1) < lost(6, 4)
+
+
+def test_terms_stand_in_pairs_where_multiply_adds_load_by_themselves():
+    """Elements take no registers then: also in tiles that are long beside their control, and without hints."""
+    core = Target.parse("emerald-rapids").core
+    for rows, vectors, own in ((14, 2, True), (13, 2, True), (9, 3, False), (4, 6, False)):
+        terms = [
+            terms_of_product(core, rows, vectors, in_pairs=False, own_loads=own_loads)
+            for own_loads in (False, True)
+        ]
+        assert terms == [1, 2 if own else 1]
+    assert terms_of_product(core, 15, 2, in_pairs=False, own_loads=True) == 1
+
+
+def test_beside_neighbours_terms_of_few_instructions_lose_least(squares: dict[int, Contraction]):
+    """
+    Tiles two vectors wide have least where their multiply-adds load by themselves, but not where terms ask L1 for lines of B: then the loads of the
+    elements are instructions, too. Where it was not measured that own loads are free, nobody counts on neighbours.
+    """
+    own, shared = (
+        TileSteps.of(Target.parse(f"emerald-rapids:own_loads={slowdown}"))
+        for slowdown in (1.0, 1.07)
+    )
+
+    def of_sums(steps: TileSteps, rows: int, vectors: int, hints: int = 0) -> float:
+        cycles = steps.cycles(rows, vectors, (0, 0), 0, 0, 1, hints)
+        return 2 * cycles / (rows * vectors)
+
+    tiles = (14, 2), (9, 3), (6, 4)
+    lost = {tile: of_sums(own, *tile) / of_sums(shared, *tile) for tile in tiles}
+    assert lost[14, 2] < lost[6, 4] < lost[9, 3]
+    assert of_sums(own, 14, 2) < 1.03 < of_sums(own, 9, 3)
+    assert of_sums(own, 14, 2, hints=3) > 1.05 * of_sums(own, 14, 2)
+    assert of_sums(shared, 14, 2, hints=3) == of_sums(shared, 14, 2)
+    # B of 512 rows, read as it is in L2, is asked for by each term: it is packed where neighbours are counted on.
+    alone, beside = (
+        first(product(512, 512, 512), f"emerald-rapids:own_loads={slowdown}")
+        for slowdown in (1.07, 1.0)
+    )
+    assert beside.pack_right and beside.nr == 32 and not alone.pack_right
+
+
+def test_rows_that_begin_in_one_bank_are_charged_beside_neighbours():
+    """Those of 1040 floats begin at the same place in a line, those of 1042 do not; where nobody counts on neighbours it is the same."""
+
+    def of_rows(terms: int, slowdown: float) -> float:
+        target = Target.parse(f"emerald-rapids:own_loads={slowdown}")
+        model = Model(problem_of(product(400, 400, terms)), target)
+        plan = replaced(packed(10, 32, (10, 384, terms, "n", False)), pack_left=False)
+        return model.colliding(plan, 32) / model.computing(32)
+
+    assert of_rows(1040, 1.0) == pytest.approx(0.025) and of_rows(1042, 1.0) == 0
+    assert of_rows(1040, 1.07) == 0
 
 
 def test_rows_of_b_that_share_sets_of_l1_come_from_l2_for_each_tile():
