@@ -21,6 +21,7 @@ from .contraction_rates import Beyond
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
 from .cost import ONE_BANK, Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
+from .terms_written_out import loads_by_itself
 
 EXTENDED_ELEMENT = 3
 """Instructions for an element of A that a tile extends itself: a load, a conversion, and a move to all lanes."""
@@ -382,10 +383,10 @@ class Model(LeastWaits):
         in_a_set = most_in_a_set(self.level_1, plan.mr, stride)
         slowdown = self.rates.slowdown(plan.mr)
         if stride % self.core.page_bytes == 0 and slowdown.source != "estimated":
-            lost = slowdown.core - 1 + self._in_one_bank(stride)
+            lost = slowdown.core - 1 + self._in_one_bank(plan, stride)
             return lost * self.computing(uses)
         if in_a_set < self.level_1.ways:  # one way is left for B
-            return self._in_one_bank(stride) * self.computing(uses)
+            return self._in_one_bank(plan, stride) * self.computing(uses)
         if (
             in_a_set == self.level_1.ways
         ):  # only a line of B in their set pushes them out, each the next one
@@ -393,10 +394,12 @@ class Model(LeastWaits):
             return self.refetched(passing * line / self.level_1.way_bytes, uses)
         return self.refetched(line, uses)
 
-    def _in_one_bank(self, stride: int) -> float:
+    def _in_one_bank(self, plan: ContractionPlan, stride: int) -> float:
         """The part of their time that tiles lose in the mean to loads of one bank, where A's rows are so many bytes apart: see `ONE_BANK`."""
         is_one = stride % self.level_1.line_bytes == 0
-        return self.steps.neighboured * (ONE_BANK - 1) if is_one else 0.0
+        if not (is_one and loads_by_itself(self.core, plan.mr, -(-plan.nr // self.lanes))):
+            return 0.0
+        return self.steps.neighboured * (ONE_BANK - 1)
 
 
 Tiles = tuple[Brought, float]

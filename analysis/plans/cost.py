@@ -196,8 +196,8 @@ those with 49 took 1.5 to 1.8.
 
 ONE_BANK = 1.1
 """
-The time of a tile beside a neighbour whose rows of A are read where they are and begin at the same place in a line, over that of one whose rows do not:
-loads of different lines from one bank of L1 wait for each other. (On Emerald Rapids tiles of 14 x 32 and 10 x 32 reached 117 and 116 GFLOP/s
+The time of a tile beside a neighbour whose multiply-adds load by themselves from rows of A that begin at the same place in a line, over that of one
+whose rows do not: loads of different lines from one bank of L1 wait for each other. (On Emerald Rapids tiles of 14 x 32 and 10 x 32 reached 117 and 116 GFLOP/s
 with rows 4160 bytes apart, 129 and 124 with 4104, and 129 and 128 with A packed; without a neighbour all of them 149 to 151.)
 """
 
