@@ -134,14 +134,17 @@ class _Domains:
     def best_tiles(self) -> list[tuple[int, int]]:
         """
         The best tiles by arithmetic alone, at most `TILES_TRIED`, and the best of each width below that none of these has: narrow
-        panels of B stay in L1 where wide ones do not, and may need no copy. And the best of those for which A needs no packing,
-        where all of these have more rows than L1 keeps side by side.
+        panels of B stay in L1 where wide ones do not, and may need no copy. Where those are all of one width, the best of the next wider ones, which
+        reads A less often. And the best of those for which A needs no packing, where all of these have more rows than L1 keeps side by side.
         """
         model = self.model
         tiles = {tile: model.whole_tiles_time(*tile) for tile in self.tiles()}
         best = _best_of(model, tiles, TILES_TRIED)
         widths = {nr for _, nr in best}
-        for width in sorted({nr for _, nr in tiles if nr < max(widths)} - widths):
+        others = sorted({nr for _, nr in tiles} - widths)
+        wider = [nr for nr in others if nr > max(widths)]
+        tried = len(others) - len(wider) + (len(widths) == 1)
+        for width in others[:tried]:
             best += _best_of(model, {t: least for t, least in tiles.items() if t[1] == width}, 1)
         if any(model.reads_rows(mr) for mr, _ in best):
             return best

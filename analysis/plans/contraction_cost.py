@@ -20,7 +20,15 @@ from .contraction_problem import Problem, tiles
 from .contraction_rates import Beyond
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
-from .cost import ONE_BANK, Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
+from .cost import (
+    NEIGHBOURED,
+    ONE_BANK,
+    Cost,
+    bytes_taken,
+    ending_cycles,
+    most_in_a_set,
+    restart_seconds,
+)
 from .terms_written_out import loads_by_itself
 
 EXTENDED_ELEMENT = 3
@@ -235,7 +243,8 @@ class Model(LeastWaits):
                 beside = plan.mr * (
                     plan.kc * problem.left.element_bytes + plan.nc * problem.result_bytes
                 )
-                again, alone = self.coming_back(again, self.lost(block, beside))
+                kept, alone = self.coming_back(again, self.lost(block, beside))
+                again = self.beside_neighbours(kept, again, block)
         is_packed_now = plan.pack_right and not problem.right.is_constant
         fetched = again - (1 if is_packed_now else 0)  # packing fetches it the first time
         if plan.pack_right and self._evicts_packed(plan):
@@ -310,7 +319,9 @@ class Model(LeastWaits):
                     panel = plan.nr * (
                         passing * problem.right.element_bytes + plan.mc * problem.result_bytes
                     )
-                    again, alone = self.coming_back(tiles, self.lost(size, panel))
+                    kept, alone = self.coming_back(tiles, self.lost(size, panel))
+                    used = size + self._right_panel(plan, plan.nr)
+                    again = self.beside_neighbours(kept, tiles, used)
             else:
                 again = -(-problem.n // plan.nc)
             is_copied = plan.pack_left or makes_rows(self, plan)
@@ -380,13 +391,14 @@ class Model(LeastWaits):
         if summed != 1:
             return self.read_across(plan.mr, plan.kc, summed * left.stored_bytes, uses)
         stride = along * left.read_bytes(is_packed=plan.pack_left)
-        in_a_set = most_in_a_set(self.level_1, plan.mr, stride)
+        in_a_set, lost = most_in_a_set(self.level_1, plan.mr, stride), 0.0
+        if self._has_own_loads(plan) and stride % line == 0:
+            lost = NEIGHBOURED * (ONE_BANK - 1)
         slowdown = self.rates.slowdown(plan.mr)
         if stride % self.core.page_bytes == 0 and slowdown.source != "estimated":
-            lost = slowdown.core - 1 + self._in_one_bank(plan, stride)
-            return lost * self.computing(uses)
+            return (slowdown.core - 1 + lost) * self.computing(uses)
         if in_a_set < self.level_1.ways:  # one way is left for B
-            return self._in_one_bank(plan, stride) * self.computing(uses)
+            return lost * self.computing(uses)
         if (
             in_a_set == self.level_1.ways
         ):  # only a line of B in their set pushes them out, each the next one
@@ -394,12 +406,10 @@ class Model(LeastWaits):
             return self.refetched(passing * line / self.level_1.way_bytes, uses)
         return self.refetched(line, uses)
 
-    def _in_one_bank(self, plan: ContractionPlan, stride: int) -> float:
-        """The part of their time that tiles lose in the mean to loads of one bank, where A's rows are so many bytes apart: see `ONE_BANK`."""
-        is_one = stride % self.level_1.line_bytes == 0
-        if not (is_one and loads_by_itself(self.core, plan.mr, -(-plan.nr // self.lanes))):
-            return 0.0
-        return self.steps.neighboured * (ONE_BANK - 1)
+    def _has_own_loads(self, plan: ContractionPlan) -> bool:
+        """Whether the multiply-adds of a plan's tiles load the elements of A by themselves."""
+        vectors = -(-plan.nr // self.lanes)
+        return self.steps.own_loads and loads_by_itself(self.core, plan.mr, vectors)
 
 
 Tiles = tuple[Brought, float]

@@ -187,6 +187,15 @@ class ContractionRates:
         """
         return 1 + (times - 1) * lost, (times - 1) * lost * (1 - lost)
 
+    def beside_neighbours(self, kept: float, times: float, size: float) -> float:
+        """
+        How often a block comes to L2 in the mean, with which so many bytes are used: `kept` is how often where they stay there, and `times` where
+        they do not, as beside a neighbour that takes half of it. (Tiles of 10 x 32 with 1.4 MB of an L2 of 2 MB took 1.03 to 1.05 of the time
+        of others with 0.9 beside one on Emerald Rapids, and 1.01 without.)
+        """
+        is_crowded = size > self.near_2 / 2
+        return kept + is_crowded * self.steps.neighboured * (times - kept)
+
     def demand_misses(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
         """
         What multiply-adds hide of a stream, as of `stall`, and not of demand misses, lines that come alone: nothing has asked for these before they are used.
