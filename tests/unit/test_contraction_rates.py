@@ -13,7 +13,7 @@ from stepwell.analysis.plans.contraction_cost import Model
 from stepwell.analysis.plans.contraction_hints import asks_for_result, panel_terms_ahead
 from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan, Innermost
 from stepwell.analysis.plans.contraction_problem import problem_of
-from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
+from stepwell.analysis.plans.cost import NEIGHBOURED, TileSteps, issued, unhidden_part
 from stepwell.analysis.plans.terms_written_out import terms_between_hints, terms_of_product
 from stepwell.frozen import replaced
 from stepwell.targets.rates import Rate, Source
@@ -127,6 +127,24 @@ def test_rows_that_begin_in_one_bank_are_charged_beside_neighbours():
 
     assert of_rows(1040, 1.0) == pytest.approx(0.025) and of_rows(1042, 1.0) == 0
     assert of_rows(1040, 1.07) == 0
+
+
+def test_neighbours_take_half_of_l2():
+    """A block that fits half of it comes as often as alone; of a larger one, a part of the uses finds nothing left."""
+    beside, alone = (
+        Model(problem_of(product(400, 400, 400)), Target.parse(f"emerald-rapids:own_loads={s}"))
+        for s in (1.0, 1.07)
+    )
+    half = beside.near_2 / 2
+    assert beside.beside_neighbours(1, 9, half) == 1
+    assert beside.beside_neighbours(1, 9, half + 64) == 1 + NEIGHBOURED * 8
+    assert alone.beside_neighbours(1, 9, half + 64) == 1
+
+
+def test_a_wider_tile_is_tried_beside_the_best_of_one_width():
+    """On Emerald Rapids the best five are two vectors wide, as their multiply-adds load by themselves; wider ones read A less often."""
+    every = plans.propose(product(1000, 1000, 1000), Target.parse("emerald-rapids"), 500)
+    assert {16, 32, 48} <= {plan.nr for plan in every}
 
 
 def test_rows_of_b_that_share_sets_of_l1_come_from_l2_for_each_tile():
