@@ -193,8 +193,8 @@ class ContractionRates:
         they do not, as beside a neighbour that takes half of it. (Tiles of 10 x 32 with 1.4 MB of an L2 of 2 MB took 1.03 to 1.05 of the time
         of others with 0.9 beside one on Emerald Rapids, and 1.01 without.)
         """
-        is_crowded = size > self.near_2 / 2
-        return kept + is_crowded * self.steps.neighboured * (times - kept)
+        lost = beyond_share(self.near_2 / 2, size)
+        return kept + self.steps.neighboured * lost * (times - kept)
 
     def demand_misses(self, elements: float, bytes_: float, rate: float, uses: int) -> float:
         """

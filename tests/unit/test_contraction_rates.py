@@ -130,15 +130,16 @@ def test_rows_that_begin_in_one_bank_are_charged_beside_neighbours():
 
 
 def test_neighbours_take_half_of_l2():
-    """A block that fits half of it comes as often as alone; of a larger one, a part of the uses finds nothing left."""
+    """A block that fits half of it comes as often as alone; the more of one does not, the more of its uses find nothing left."""
     beside, alone = (
         Model(problem_of(product(400, 400, 400)), Target.parse(f"emerald-rapids:own_loads={s}"))
         for s in (1.0, 1.07)
     )
     half = beside.near_2 / 2
     assert beside.beside_neighbours(1, 9, half) == 1
-    assert beside.beside_neighbours(1, 9, half + 64) == 1 + NEIGHBOURED * 8
-    assert alone.beside_neighbours(1, 9, half + 64) == 1
+    assert beside.beside_neighbours(1, 9, 1.5 * half) == 1 + NEIGHBOURED * 4
+    assert beside.beside_neighbours(1, 9, 3 * half) == 1 + NEIGHBOURED * 8
+    assert alone.beside_neighbours(1, 9, 3 * half) == 1
 
 
 def test_a_wider_tile_is_tried_beside_the_best_of_one_width():
