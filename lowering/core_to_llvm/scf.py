@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith, llvm, scf, vector
-from xdsl.dialects.builtin import IndexType, i1, i64
+from xdsl.dialects.builtin import IndexType, VectorType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.operations import blocks_of, operands_of, operations_of
@@ -110,12 +110,27 @@ def _check_counts(op: scf.ForOp) -> None:
 
 
 def _hints(op: scf.ForOp, body: Block) -> list[str]:
-    hints = [NO_VECTORS] if UNROLLED in op.attributes else []
+    hints = [NO_VECTORS] if UNROLLED in op.attributes or _has_extremes(body) else []
     if is_written_out(op):
         hints.append(UNROLL)
     elif UNROLLED in op.attributes or not _is_short(op, body):
         hints.append(NO_UNROLL)
     return hints
+
+
+def _has_extremes(block: Block) -> bool:
+    """
+    Whether the greater or lesser number is taken of scalars in a block, or under a condition in it, and not in a loop there. LLVM 22 may end the
+    process where it puts a loop that carries one into lanes: by an assertion that two of its models of cost agree, one of which leaves out
+    what NaNs take. (`LoopVectorizationPlanner::computeBestVF`)
+    """
+    for op in operations_of(block):
+        if isinstance(op, (arith.MaxnumfOp, arith.MinnumfOp)):
+            if not isinstance(op.result.type, VectorType):
+                return True
+        elif type(op) is scf.IfOp and any(map(_has_extremes, blocks_of(op))):
+            return True
+    return False
 
 
 def _bounds(op: scf.ForOp) -> tuple[SSAValue, SSAValue, SSAValue]:

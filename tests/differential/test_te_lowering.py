@@ -143,6 +143,12 @@ def test_random_programs(seed: int):
     random_program_agrees(seed)
 
 
+@pytest.mark.parametrize("seed", [2683504531, 1282502808])
+def test_programs_with_extremes_of_numbers_compile(seed: int):
+    """LLVM ended the process by an assertion where it put their loops into lanes: see `_has_extremes` in lowering/core_to_llvm/scf.py."""
+    random_program_agrees(seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 1500, 100))
 def test_many_random_programs(start: int):
