@@ -20,15 +20,8 @@ from .contraction_problem import Problem, tiles
 from .contraction_rates import Beyond
 from .contraction_result import computed_part, mirroring, writing, writing_columns
 from .contraction_threads import waiting_for_threads
-from .cost import (
-    NEIGHBOURED,
-    ONE_BANK,
-    Cost,
-    bytes_taken,
-    ending_cycles,
-    most_in_a_set,
-    restart_seconds,
-)
+from .cost import Cost, bytes_taken, ending_cycles, most_in_a_set, restart_seconds
+from .shared_core import NEIGHBOURED, ONE_BANK
 from .terms_written_out import loads_by_itself
 
 EXTENDED_ELEMENT = 3

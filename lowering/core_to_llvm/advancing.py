@@ -21,11 +21,12 @@ from itertools import islice
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.frames import constant_value
 from ...analysis.operations import operands_of, operations_of
 from ...dialects.upstream.memref import PrefetchOp
 from ...targets.rates import OWN_MOST_LOADS, OWN_VECTORS
 from .emitter import Emitter
-from .loop_hints import is_written_out, number_of
+from .loop_hints import is_written_out
 from .types import Index, MemRefValue, element_bytes, memory_type
 
 LEAST_COPIES = 4
@@ -91,7 +92,7 @@ class AdvancingPointers:
         if not self._groups:
             return
         counter, (lower, _, step, *_) = body.args[0], operands_of(op)
-        first, each = e.index(lower), number_of(step)
+        first, each = e.index(lower), constant_value(step)
         assert each is not None
         for group in self._groups:
             source = e.memref(group.source)
@@ -133,7 +134,7 @@ def advancing_address(e: Emitter, load: Operation, register: int = 0) -> SSAValu
 
 
 def _groups(e: Emitter, op: scf.ForOp, body: Block) -> list[_Group]:
-    if e.symbols.vector_bits < ALL_LANES_BITS or number_of(operands_of(op)[2]) is None:
+    if e.symbols.vector_bits < ALL_LANES_BITS or constant_value(operands_of(op)[2]) is None:
         return []
     most = OWN_VECTORS if e.symbols.own_loads and _has_loads_to_spare(body) else 1
     found: dict[tuple[object, ...], _Group] = {}
@@ -162,7 +163,7 @@ def _written_out(block: Block, copies: int = 1) -> Iterator[tuple[Operation, int
         if not op.regions:
             yield op, copies
         elif type(op) is scf.ForOp and is_written_out(op):
-            lower, upper, step = (number_of(value) or 0 for value in operands_of(op)[:3])
+            lower, upper, step = (constant_value(value) or 0 for value in operands_of(op)[:3])
             yield from _written_out(op.body.block, copies * len(range(lower, upper, step or 1)))
 
 
@@ -225,7 +226,7 @@ def _add_terms(place: _Place, value: SSAValue, factor: int, op: scf.ForOp, body:
     place.seen += 1
     if place.seen > MOST_TERMS:
         return False
-    number = number_of(value)
+    number = constant_value(value)
     if number is not None:
         place.number += factor * number
         return True
@@ -234,7 +235,7 @@ def _add_terms(place: _Place, value: SSAValue, factor: int, op: scf.ForOp, body:
         return all(_add_terms(place, term, factor, op, body) for term in operands_of(owner))
     if type(owner) is arith.MuliOp:
         a, b = operands_of(owner)
-        for one, times in ((a, number_of(b)), (b, number_of(a))):
+        for one, times in ((a, constant_value(b)), (b, constant_value(a))):
             if times is not None:
                 return _add_terms(place, one, factor * times, op, body)
     if value is body.args[0] or not _is_inside(owner, op):

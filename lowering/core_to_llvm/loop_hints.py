@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...analysis.frames import constant_value
 from ...analysis.operations import operands_of
 from ...dialects.loop import MARK, MODE, RunMode
 from .emitter import Emitter
@@ -33,15 +33,8 @@ def branch_back(
         branch.attributes[hint] = MARK
 
 
-def number_of(value: SSAValue) -> int | None:
-    """The number that a constant is; None for another value."""
-    owner = value.owner
-    known = owner.properties["value"] if type(owner) is arith.ConstantOp else None
-    return known.value.data if isinstance(known, IntegerAttr) else None
-
-
 def is_written_out(op: Operation) -> bool:
     """Whether a schedule says that all iterations of a loop are written out, and numbers say how many these are."""
     mode = op.attributes.get(MODE)
     is_marked = isinstance(mode, StringAttr) and mode.data == RunMode.UNROLL
-    return is_marked and None not in map(number_of, operands_of(op)[:3])
+    return is_marked and None not in map(constant_value, operands_of(op)[:3])

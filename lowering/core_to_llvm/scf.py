@@ -14,6 +14,7 @@ from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import IndexType, VectorType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...analysis.frames import constant_value
 from ...analysis.operations import blocks_of, operands_of, operations_of
 from ...dialects.dtypes import bit_width
 from ...dialects.loop import UNROLLED
@@ -27,7 +28,6 @@ from .loop_hints import (
     UNROLL,
     branch_back,
     is_written_out,
-    number_of,
 )
 from .parallel import convert_parallel
 from .properties import NO_OVERFLOW, NSW
@@ -95,7 +95,7 @@ def _convert_for(e: Emitter, op: Operation) -> None:
 
 def _check_counts(op: scf.ForOp) -> None:
     """Raise StepwellError for a loop that would never end: its counter wraps before it is at an end that is a number."""
-    lower, upper, step = map(number_of, _bounds(op))
+    lower, upper, step = map(constant_value, _bounds(op))
     if lower is None or upper is None or step is None or step < 1 or lower >= upper:
         return
     type_ = op.body.block.args[0].type
@@ -142,7 +142,7 @@ def _bounds(op: scf.ForOp) -> tuple[SSAValue, SSAValue, SSAValue]:
 def _is_short(op: scf.ForOp, body: Block) -> bool:
     """Whether the loop has a few iterations only, as numbers in its bounds say, and they load few vectors."""
     lower, upper, step_value = _bounds(op)
-    step = number_of(step_value)
+    step = constant_value(step_value)
     if step is None or step < 1:
         return False
     most = min(_distances(lower, upper), default=None)
@@ -161,7 +161,7 @@ def _loaded(body: Block) -> int:
         inside = sum(map(_loaded, blocks_of(op))) if op.regions else 0
         if inside and isinstance(op, scf.ForOp):
             lower, upper, step_value = _bounds(op)
-            step = number_of(step_value)
+            step = constant_value(step_value)
             most = min(_distances(lower, upper), default=None)
             inside *= -(-most // step) if step and most is not None else 1
         found += inside
@@ -174,14 +174,14 @@ _FILLING = frozenset((vector.LoadOp, vector.MaskedLoadOp, vector.BroadcastOp))
 
 def _distances(lower: SSAValue, upper: SSAValue) -> Iterator[int]:
     """Numbers that the difference of two values is at most: of a minimum, those for its terms."""
-    first, last, term = number_of(lower), number_of(upper), upper.owner
+    first, last, term = constant_value(lower), constant_value(upper), upper.owner
     if first is not None and last is not None:
         yield last - first
     elif type(term) is arith.MinSIOp:
         for operand in operands_of(term):
             yield from _distances(lower, operand)
     elif type(term) is arith.AddiOp and lower in operands_of(term):
-        offsets = (number_of(operand) for operand in operands_of(term) if operand is not lower)
+        offsets = (constant_value(operand) for operand in operands_of(term) if operand is not lower)
         yield from (offset for offset in offsets if offset is not None)
 
 

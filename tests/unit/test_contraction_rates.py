@@ -13,7 +13,8 @@ from stepwell.analysis.plans.contraction_cost import Model
 from stepwell.analysis.plans.contraction_hints import asks_for_result, panel_terms_ahead
 from stepwell.analysis.plans.contraction_plan import Blocks, ContractionPlan, Innermost
 from stepwell.analysis.plans.contraction_problem import problem_of
-from stepwell.analysis.plans.cost import NEIGHBOURED, TileSteps, issued, unhidden_part
+from stepwell.analysis.plans.cost import TileSteps, issued, unhidden_part
+from stepwell.analysis.plans.shared_core import NEIGHBOURED
 from stepwell.analysis.plans.terms_written_out import terms_between_hints, terms_of_product
 from stepwell.frozen import replaced
 from stepwell.targets.rates import Rate, Source
